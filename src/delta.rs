@@ -1,0 +1,369 @@
+//! The words spoken at the door: what a decoder says to the accumulator, in no provider's spelling.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+
+/// The wire's hints about which call a delta belongs to. None of them is trusted alone; [`Route`] says how they are read.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CallKey<'a> {
+    /// Which of the `n` completions. 0 where the wire has no such number.
+    pub choice: u32,
+    /// The provider's number for the call: a sparse label, never a position. A negative number means absent.
+    pub index: Option<i64>,
+    /// The id that must be echoed with the result. Absent is `None`, never `""`.
+    pub id: Option<&'a str>,
+    /// A second id of the same call that is not echoed: the Responses item id.
+    pub item_id: Option<&'a str>,
+    /// Place and number of this entry among the entries of one provider event, `(0, 1)` where it stands alone.
+    pub position: (usize, usize),
+}
+
+/// How a call delta finds its call.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum Route {
+    /// By the routing table D0 to D18 of WIRE_FORMATS 11.3: for wires without an event that opens a call.
+    #[default]
+    Table,
+    /// A new call under this label, whatever was there before.
+    Opens,
+    /// By index, then id, then item id; with none of them, the newest open call. An unknown label waits for its call to open.
+    Labelled,
+}
+
+/// One piece of argument text.
+///
+/// Gateways cut texts by UTF-16 units, so that the two escapes of one character come in two deltas (WIRE_FORMATS; openclaw
+/// 115536): an outer surrogate half travels beside the text and is joined where the pieces meet.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Fragment<'a> {
+    /// The decoded text between the halves.
+    pub text: &'a str,
+    /// A low surrogate half before the text.
+    pub low: Option<u16>,
+    /// A high surrogate half after the text.
+    pub high: Option<u16>,
+}
+
+impl<'a> Fragment<'a> {
+    /// A piece without surrogate halves.
+    #[must_use]
+    #[inline]
+    pub fn new(text: &'a str) -> Self {
+        Fragment { text, low: None, high: None }
+    }
+}
+
+/// What a delta says of the arguments.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ArgumentsPart<'a> {
+    /// Nothing.
+    #[default]
+    None,
+    /// The next piece of the text.
+    Fragment(Fragment<'a>),
+    /// A whole value as JSON text, where the wire carries arguments as an object. A later one replaces it.
+    Whole(&'a str),
+    /// The value if no fragment ever comes: a start block's `input`.
+    Initial(&'a str),
+    /// The whole text again, from an event that has authority over the fragments.
+    Restated(&'a str),
+}
+
+/// What a tool call is made of.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ToolKind {
+    /// A function tool: arguments are a JSON object.
+    #[default]
+    Function,
+    /// A custom tool: the input is free text and never read as JSON.
+    Custom,
+    /// A provider's built-in tool, by its wire type such as `web_search_call`.
+    #[serde(untagged)]
+    BuiltIn(Cow<'static, str>),
+}
+
+impl ToolKind {
+    /// `function`, `custom` or the built-in's wire type.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        match self {
+            ToolKind::Function => "function",
+            ToolKind::Custom => "custom",
+            ToolKind::BuiltIn(kind) => kind,
+        }
+    }
+}
+
+/// Who runs a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Executor {
+    /// The caller must run it and answer.
+    #[default]
+    Client,
+    /// The provider runs it; the call is information.
+    Provider,
+    /// The wire does not say (xAI reports its own searches as custom tool calls; WIRE_FORMATS 2.3).
+    Unknown,
+}
+
+impl Executor {
+    /// `client`, `provider` or `unknown`.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Executor::Client => "client",
+            Executor::Provider => "provider",
+            Executor::Unknown => "unknown",
+        }
+    }
+}
+
+/// One change to one call: any part may be missing.
+///
+/// # Examples
+///
+/// Deltas made by hand, from an SDK's typed chunks:
+///
+/// ```
+/// use callstitch::{Accumulator, CallDelta, Delta};
+///
+/// let mut accumulator = Accumulator::default();
+/// accumulator.push(&Delta::Call(CallDelta::new().index(0).id("call_1").name("get_tide").arguments("{\"port\":")));
+/// accumulator.push(&Delta::Call(CallDelta::new().index(0).arguments("\"Oban\"}")));
+/// accumulator.push(&Delta::End);
+/// let call = accumulator.events().filter_map(|event| event.ok()?.into_call()).next().unwrap();
+/// assert_eq!(call.arguments().object().unwrap()["port"], "Oban");
+/// ```
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[non_exhaustive]
+pub struct CallDelta<'a> {
+    /// Which call.
+    pub key: CallKey<'a>,
+    /// How the call is found.
+    pub route: Route,
+    /// The tool's name, or a piece of it.
+    pub name: Option<&'a str>,
+    /// Function, custom or a built-in; `None` where the delta does not say.
+    pub kind: Option<&'a ToolKind>,
+    /// Who runs it; `None` where the delta does not say.
+    pub executor: Option<Executor>,
+    /// The MCP server.
+    pub server_name: Option<&'a str>,
+    /// What the delta says of the arguments.
+    pub arguments: ArgumentsPart<'a>,
+    /// Members that must go back verbatim with the call: name and JSON text.
+    pub extras: &'a [(&'a str, &'a str)],
+    /// The provider's own word on the item, such as `incomplete`.
+    pub status: Option<&'a str>,
+}
+
+impl<'a> CallDelta<'a> {
+    /// A delta that says nothing, for choice 0, routed by the table.
+    #[must_use]
+    #[inline]
+    pub fn new() -> Self {
+        CallDelta { key: CallKey { position: (0, 1), ..CallKey::default() }, ..CallDelta::default() }
+    }
+
+    /// The same delta for this choice.
+    #[must_use]
+    pub fn choice(mut self, choice: u32) -> Self {
+        self.key.choice = choice;
+        self
+    }
+
+    /// The same delta with the provider's index.
+    #[must_use]
+    pub fn index(mut self, index: impl Into<Option<i64>>) -> Self {
+        self.key.index = index.into();
+        self
+    }
+
+    /// The same delta with the call's id; an empty one is absent.
+    #[must_use]
+    pub fn id(mut self, id: impl Into<Option<&'a str>>) -> Self {
+        self.key.id = id.into().filter(|id| !id.is_empty());
+        self
+    }
+
+    /// The same delta with the tool's name; an empty one is absent.
+    #[must_use]
+    pub fn name(mut self, name: impl Into<Option<&'a str>>) -> Self {
+        self.name = name.into().filter(|name| !name.is_empty());
+        self
+    }
+
+    /// The same delta with the next piece of the argument text.
+    #[must_use]
+    pub fn arguments(mut self, text: &'a str) -> Self {
+        self.arguments = ArgumentsPart::Fragment(Fragment::new(text));
+        self
+    }
+
+    /// The same delta found in another way.
+    #[must_use]
+    pub fn route(mut self, route: Route) -> Self {
+        self.route = route;
+        self
+    }
+
+    /// The same delta with another kind.
+    #[must_use]
+    pub fn kind(mut self, kind: &'a ToolKind) -> Self {
+        self.kind = Some(kind);
+        self
+    }
+
+    /// The same delta with who runs it.
+    #[must_use]
+    pub fn executor(mut self, executor: Executor) -> Self {
+        self.executor = Some(executor);
+        self
+    }
+}
+
+/// What text a [`Delta::Text`] carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum TextKind {
+    /// The answer.
+    Answer,
+    /// The model's reasoning, its plan included.
+    Reasoning,
+    /// A signature over reasoning, opaque, to be sent back with the turn.
+    Signature,
+    /// A refusal.
+    Refusal,
+}
+
+/// What an event that closes a call was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum ClosedBy {
+    /// The wire's own end of one call: `content_block_stop`, `tool-call-end`, `step.stop`.
+    BlockStop,
+    /// The finished item, with its text restated.
+    Restated,
+    /// The call came whole in one event of a wire that sends whole calls.
+    Arrival,
+    /// The end of the message or response that held it.
+    MessageEnd,
+    /// The stream's own terminal, such as `[DONE]`.
+    Terminal,
+    /// A finish reason, either before a bare end of the body or by the policy [`EmitWhen::FinishReason`](crate::EmitWhen).
+    FinishReason,
+    /// The next call opened, by the policy [`EmitWhen::NextCall`](crate::EmitWhen).
+    NextCall,
+    /// Nothing: the body ended bare. Only a whole, non-empty object stands then.
+    Unconfirmed,
+    /// Nothing: an error ended the stream.
+    Error,
+    /// Nothing: the message was begun again.
+    Restart,
+}
+
+/// What a finish reason means, whatever the provider's spelling.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum FinishMeaning {
+    /// The model stopped by itself.
+    Stop,
+    /// The model asks for tools.
+    ToolCalls,
+    /// A token limit cut the answer.
+    Length,
+    /// A filter or a refusal ended the answer.
+    Filtered,
+    /// The provider failed.
+    Error,
+    /// The model's call could not be read by the provider.
+    MalformedCall,
+    /// The turn is to be sent back to go on.
+    Paused,
+    /// A reason this library does not know.
+    Other,
+}
+
+/// One provider-neutral change.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub enum Delta<'a> {
+    /// A change to a call.
+    Call(CallDelta<'a>),
+    /// This call cannot grow any more. Unknown labels are nothing.
+    Close {
+        /// Which call, read as [`Route::Labelled`] reads it.
+        key: CallKey<'a>,
+        /// What closed it.
+        by: ClosedBy,
+    },
+    /// No call that is open in this choice can grow any more.
+    CloseAll {
+        /// Which choice; `None` for all.
+        choice: Option<u32>,
+        /// What closed them.
+        by: ClosedBy,
+    },
+    /// Text that is no call.
+    Text {
+        /// Which of the `n` completions.
+        choice: u32,
+        /// What text.
+        kind: TextKind,
+        /// The piece.
+        text: Fragment<'a>,
+    },
+    /// Token counts, as the provider's JSON text.
+    Usage(&'a str),
+    /// Why the model stopped. It closes nothing by itself.
+    Finish {
+        /// Which of the `n` completions.
+        choice: u32,
+        /// The provider's text.
+        reason: &'a str,
+        /// The upstream provider's text, where a gateway passes it on. It outranks a reason that contradicts it.
+        native: Option<&'a str>,
+        /// What the two mean together.
+        meaning: FinishMeaning,
+    },
+    /// A bare end of the body is a clean end from here on (a finish reason came; WIRE_FORMATS Q61).
+    MayEnd,
+    /// The stream's terminal: open calls close, and an end of the body is a clean end until the next call or text.
+    End,
+    /// The message begins again: open calls are discarded, those emitted stay (WIRE_FORMATS A4).
+    Restart,
+    /// The provider's error: it ends the stream.
+    Error {
+        /// The provider's message.
+        message: &'a str,
+        /// The provider's code or type.
+        code: Option<&'a str>,
+    },
+    /// One event could not be decoded: text is missing from here on.
+    Undecodable {
+        /// What was wrong, in one line, without the event's text.
+        problem: &'a str,
+    },
+    /// Text between events that is no event: a proxy's message. Remembered for the message of a truncated end.
+    Stray {
+        /// The text, cut short.
+        text: &'a str,
+    },
+    /// A liberty the wire took that the decoder saw.
+    Anomaly(crate::AnomalyKind),
+}
+
+/// Takes a decoder's deltas.
+pub trait DeltaSink {
+    /// Takes one delta. Never fails: what is wrong with it becomes an anomaly or an error event.
+    fn delta(&mut self, delta: &Delta<'_>);
+}

@@ -1,0 +1,295 @@
+//! The words spoken to the caller.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::call::{CallIndex, ToolCall};
+use crate::delta::FinishMeaning;
+
+/// One thing that a stream says.
+///
+/// The grammar of a stream, held for every input: `stream := event* [error]`, and for each call
+/// `CallStarted ArgumentsDelta* (CallCompleted | CallDiscarded)`. Texts are borrowed from the parser;
+/// [`into_owned`](Event::into_owned) frees them.
+///
+/// # Examples
+///
+/// ```
+/// use callstitch::{Event, ToolCallParser, WireFormat};
+///
+/// let mut parser = ToolCallParser::new(WireFormat::OpenAiChat);
+/// let chunk = br#"data: {"choices":[{"delta":{"content":"Low tide."}}]}
+///
+/// "#;
+/// for event in parser.push(chunk) {
+///     if let Event::Text { text, .. } = event? {
+///         assert_eq!(text, "Low tide.");
+///     }
+/// }
+/// # Ok::<(), callstitch::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Event<'a> {
+    /// A call began and its name is known.
+    CallStarted {
+        /// Which call.
+        index: CallIndex,
+        /// Which of the `n` completions.
+        choice: u32,
+        /// The call's id, where it is known by now. It never changes afterwards.
+        id: Option<Cow<'a, str>>,
+        /// The tool's name.
+        name: Cow<'a, str>,
+    },
+    /// Argument text came.
+    ArgumentsDelta {
+        /// Which call.
+        index: CallIndex,
+        /// The text, decoded from the wire. Joined, all deltas of a call are its text as sent.
+        text: ArgumentsText<'a>,
+    },
+    /// A call ended: whole, or flagged. Its [state](ToolCall::state) says which.
+    CallCompleted(ToolCall),
+    /// A call ended without ever counting: its message was begun again, or it mirrored another. It must not be run.
+    CallDiscarded(ToolCall),
+    /// A piece of the answer.
+    Text {
+        /// Which of the `n` completions.
+        choice: u32,
+        /// The piece.
+        text: Cow<'a, str>,
+    },
+    /// A piece of the model's reasoning.
+    Reasoning {
+        /// Which of the `n` completions.
+        choice: u32,
+        /// The piece.
+        text: Cow<'a, str>,
+    },
+    /// A signature over the reasoning, to be sent back verbatim with the turn.
+    ReasoningSignature {
+        /// Which of the `n` completions.
+        choice: u32,
+        /// The opaque text.
+        text: Cow<'a, str>,
+    },
+    /// A piece of a refusal.
+    Refusal {
+        /// Which of the `n` completions.
+        choice: u32,
+        /// The piece.
+        text: Cow<'a, str>,
+    },
+    /// Token counts, as the provider's JSON text.
+    Usage(Cow<'a, str>),
+    /// The model gave a reason for stopping. It may come more than once, and calls may still grow after it.
+    Finished {
+        /// Which of the `n` completions.
+        choice: u32,
+        /// The reason.
+        reason: FinishReason,
+    },
+    /// A liberty the stream took: told once for each kind and call, counted each time.
+    Anomaly(Anomaly),
+}
+
+impl Event<'_> {
+    /// The same event with its texts owned. Cost: a copy of borrowed text.
+    #[must_use]
+    pub fn into_owned(self) -> Event<'static> {
+        let own = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
+        match self {
+            Event::CallStarted { index, choice, id, name } => Event::CallStarted { index, choice, id: id.map(own), name: own(name) },
+            Event::ArgumentsDelta { index, text } => Event::ArgumentsDelta { index, text: ArgumentsText(own(text.0)) },
+            Event::CallCompleted(call) => Event::CallCompleted(call),
+            Event::CallDiscarded(call) => Event::CallDiscarded(call),
+            Event::Text { choice, text } => Event::Text { choice, text: own(text) },
+            Event::Reasoning { choice, text } => Event::Reasoning { choice, text: own(text) },
+            Event::ReasoningSignature { choice, text } => Event::ReasoningSignature { choice, text: own(text) },
+            Event::Refusal { choice, text } => Event::Refusal { choice, text: own(text) },
+            Event::Usage(text) => Event::Usage(own(text)),
+            Event::Finished { choice, reason } => Event::Finished { choice, reason },
+            Event::Anomaly(anomaly) => Event::Anomaly(anomaly),
+        }
+    }
+
+    /// The call, where this event completes one, flagged ones included.
+    #[must_use]
+    pub fn into_call(self) -> Option<ToolCall> {
+        match self {
+            Event::CallCompleted(call) => Some(call),
+            _ => None,
+        }
+    }
+}
+
+/// A piece of argument text. `Debug` does not show it: it is the user's data.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ArgumentsText<'a>(pub(crate) Cow<'a, str>);
+
+impl ArgumentsText<'_> {
+    /// The text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::ops::Deref for ArgumentsText<'_> {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for ArgumentsText<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "<{} bytes>", self.0.len())
+    }
+}
+
+/// Why the model stopped.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct FinishReason {
+    /// What it means.
+    pub meaning: FinishMeaning,
+    /// The provider's text.
+    pub text: String,
+    /// The upstream provider's text, where a gateway passes it on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub native: Option<String>,
+}
+
+impl fmt::Display for FinishReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// How a stream ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum End {
+    /// A terminal signal was seen.
+    Clean,
+    /// The body ended without one, or a token limit cut the answer.
+    Truncated,
+    /// The provider reported an error, or something could not be decoded.
+    Error,
+}
+
+impl End {
+    /// `clean`, `truncated` or `error`.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            End::Clean => "clean",
+            End::Truncated => "truncated",
+            End::Error => "error",
+        }
+    }
+}
+
+/// A liberty the stream took, and where.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Anomaly {
+    /// What it was.
+    pub kind: AnomalyKind,
+    /// The call it concerns, where it concerns one.
+    pub call: Option<CallIndex>,
+    /// Byte offset in the body of the event in which it was first seen.
+    pub offset: u64,
+}
+
+macro_rules! anomaly_kinds {
+    ($($(#[$doc:meta])* $kind:ident = $text:literal,)*) => {
+        /// What liberty a stream took.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        #[serde(rename_all = "kebab-case")]
+        #[non_exhaustive]
+        pub enum AnomalyKind {
+            $($(#[$doc])* $kind,)*
+        }
+
+        impl AnomalyKind {
+            pub(crate) const ALL: &'static [AnomalyKind] = &[$(AnomalyKind::$kind),*];
+
+            /// The kind as one word, as in the command line's output.
+            #[must_use]
+            pub fn as_str(self) -> &'static str {
+                match self {
+                    $(AnomalyKind::$kind => $text,)*
+                }
+            }
+        }
+    };
+}
+
+anomaly_kinds! {
+    /// A call delta without an index, on a wire that should have one.
+    MissingIndex = "missing-index",
+    /// A negative index, read as none.
+    NegativeIndex = "negative-index",
+    /// A new call on the index of another one.
+    ReusedIndex = "reused-index",
+    /// A fragment under a label that no call has: it continues the newest call, or waits for its call.
+    UnknownLabel = "unknown-label",
+    /// A fragment that could belong to two half-open calls: both are flagged.
+    AmbiguousFragment = "ambiguous-fragment",
+    /// The id of a call changed on the way; the first is kept.
+    DriftingId = "drifting-id",
+    /// The id came after the name.
+    LateId = "late-id",
+    /// Two calls have one id: the later gets a made one.
+    SharedId = "shared-id",
+    /// No id ever came: one was made.
+    MissingId = "missing-id",
+    /// The name was sent again with a continuation.
+    RepeatedName = "repeated-name",
+    /// The name came in pieces.
+    NameInPieces = "name-in-pieces",
+    /// Another name for a call whose arguments had begun; the first is kept.
+    DifferentName = "different-name",
+    /// Argument text came before the name.
+    LateName = "late-name",
+    /// No name ever came.
+    MissingName = "missing-name",
+    /// `null` in place of argument text.
+    NullArguments = "null-arguments",
+    /// Argument text or a close for a call that had ended; the text is dropped.
+    LateFragment = "late-fragment",
+    /// A start for a block that was open already under the same id.
+    RepeatedStart = "repeated-start",
+    /// The restated text differs from the deltas.
+    RestatedDiffers = "restated-differs",
+    /// The text came more than once, or in growing snapshots, and was settled.
+    DuplicateText = "duplicate-text",
+    /// One call was mirrored under a second index and dropped there.
+    MirroredCall = "mirrored-call",
+    /// The message was begun again in the middle.
+    RestartedMessage = "restarted-message",
+    /// The last event had no end, but was whole.
+    UnterminatedTail = "unterminated-tail",
+    /// An event could not be decoded.
+    UndecodableEvent = "undecodable-event",
+    /// An event held bytes that are not UTF-8.
+    LossyUtf8 = "lossy-utf8",
+    /// Text between events.
+    StrayText = "stray-text",
+    /// Half of a character whose other half never came.
+    LoneSurrogate = "lone-surrogate",
+    /// The finish reason contradicts what came.
+    LyingFinish = "lying-finish",
+}
+
+impl fmt::Display for AnomalyKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}

@@ -1,0 +1,3 @@
+//! The JSON grammar, one text at a time.
+
+pub(crate) mod cursor;

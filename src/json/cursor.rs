@@ -1,0 +1,580 @@
+//! A strict pull reader over one whole JSON document: the provider events are read with it.
+//!
+//! Letter to the next reader. The grammar is checked to the last byte (RFC 8259, nesting at most 127 as serde_json has it),
+//! but the *shape* is never demanded: [`members`](Cursor::members) of something that is no object visits nothing,
+//! [`text`](Cursor::text) of a number is `None`. Providers send numbers for ids, objects for texts and null for anything; a
+//! wrong shape must cost one field, not the event. Two liberties against serde_json, both needed on the wire: a lone
+//! surrogate half in an escape is legal here (gateways cut texts by UTF-16 units; see [`Fragment`]), and the cursor never
+//! copies: a string is a [`Text`], decoded only when somebody wants it.
+//!
+//! A visitor must consume exactly one value each time it is called.
+
+use std::borrow::Cow;
+
+use crate::delta::Fragment;
+
+/// Where the document stops being JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Fault {
+    /// Byte offset in the document.
+    pub(crate) at: usize,
+    /// The document ended too early; nothing in it was wrong.
+    pub(crate) eof: bool,
+}
+
+/// The kind of the next value, told by its first byte.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Object,
+    Array,
+    String,
+    Number,
+    True,
+    False,
+    Null,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Cursor<'a> {
+    text: &'a str,
+    at: usize,
+    depth: u32,
+}
+
+/// serde_json's own limit on nesting.
+const MAX_DEPTH: u32 = 127;
+
+type Step<T> = Result<T, Fault>;
+
+impl<'a> Cursor<'a> {
+    pub(crate) fn new(text: &'a str) -> Self {
+        Cursor { text, at: 0, depth: 0 }
+    }
+
+    /// The kind of the next value. Consumes white space only.
+    #[inline]
+    pub(crate) fn kind(&mut self) -> Step<Kind> {
+        Ok(match self.peek_token()? {
+            b'{' => Kind::Object,
+            b'[' => Kind::Array,
+            b'"' => Kind::String,
+            b'-' | b'0'..=b'9' => Kind::Number,
+            b't' => Kind::True,
+            b'f' => Kind::False,
+            b'n' => Kind::Null,
+            _ => return Err(self.fault()),
+        })
+    }
+
+    /// Visits each member of an object; any other value is skipped. Tells whether it was an object.
+    #[inline]
+    pub(crate) fn members(&mut self, mut visit: impl FnMut(&mut Self, &str) -> Step<()>) -> Step<bool> {
+        if self.peek_token()? != b'{' {
+            self.skip()?;
+            return Ok(false);
+        }
+        self.open()?;
+        if self.peek_token()? == b'}' {
+            self.close();
+            return Ok(true);
+        }
+        loop {
+            let key = self.key()?;
+            match key.plain() {
+                Some(key) => visit(self, key)?,
+                None => visit(self, &key.to_cow())?,
+            }
+            match self.peek_token()? {
+                b',' => self.at += 1,
+                b'}' => {
+                    self.close();
+                    return Ok(true);
+                }
+                _ => return Err(self.fault()),
+            }
+        }
+    }
+
+    /// Visits each element of an array. A lone object counts as an array of one (WIRE_FORMATS Q40); any other value is skipped.
+    #[inline]
+    pub(crate) fn elements(&mut self, mut visit: impl FnMut(&mut Self) -> Step<()>) -> Step<()> {
+        match self.peek_token()? {
+            b'[' => {}
+            b'{' => return visit(self),
+            _ => return self.skip().map(drop),
+        }
+        self.open()?;
+        if self.peek_token()? == b']' {
+            self.close();
+            return Ok(());
+        }
+        loop {
+            visit(self)?;
+            match self.peek_token()? {
+                b',' => self.at += 1,
+                b']' => {
+                    self.close();
+                    return Ok(());
+                }
+                _ => return Err(self.fault()),
+            }
+        }
+    }
+
+    /// A string; `None` for any other value, which is skipped.
+    #[inline]
+    pub(crate) fn text(&mut self) -> Step<Option<Text<'a>>> {
+        if self.peek_token()? == b'"' {
+            return self.string().map(Some);
+        }
+        self.skip()?;
+        Ok(None)
+    }
+
+    /// A string or the text of a number; `None` for anything else and for an absent value: `""`, `null`, `"null"`
+    /// (WIRE_FORMATS 11.2.3).
+    #[inline]
+    pub(crate) fn label(&mut self) -> Step<Option<Text<'a>>> {
+        let label = match self.kind()? {
+            Kind::String => self.string()?,
+            Kind::Number => Text { raw: self.number()?, escaped: false },
+            _ => {
+                self.skip()?;
+                return Ok(None);
+            }
+        };
+        Ok(Some(label).filter(|label| !matches!(label.raw, "" | "null")))
+    }
+
+    /// An integer, also in a string (WIRE_FORMATS Q7); `None` for anything else.
+    #[inline]
+    pub(crate) fn integer(&mut self) -> Step<Option<i64>> {
+        Ok(match self.kind()? {
+            Kind::Number => self.number()?.parse().ok(),
+            Kind::String => self.string()?.plain().and_then(|text| text.trim().parse().ok()),
+            _ => {
+                self.skip()?;
+                None
+            }
+        })
+    }
+
+    /// True for `true`, false for anything else.
+    pub(crate) fn boolean(&mut self) -> Step<bool> {
+        Ok(self.skip()? == "true")
+    }
+
+    /// The text of any value, checked.
+    #[inline]
+    pub(crate) fn skip(&mut self) -> Step<&'a str> {
+        self.peek_token()?;
+        let from = self.at;
+        self.skip_value()?;
+        Ok(self.text.get(from..self.at).unwrap_or_default())
+    }
+
+    /// Nothing but white space may be left.
+    #[inline]
+    pub(crate) fn end(&mut self) -> Step<()> {
+        self.white_space();
+        if self.at == self.text.len() { Ok(()) } else { Err(self.fault()) }
+    }
+
+    /// Where the next byte is.
+    pub(crate) fn at(&self) -> usize {
+        self.at
+    }
+
+    #[inline]
+    fn byte(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    fn fault(&self) -> Fault {
+        Fault { at: self.at, eof: self.at >= self.text.len() }
+    }
+
+    #[inline]
+    fn white_space(&mut self) {
+        while let Some(b' ' | b'\n' | b'\r' | b'\t') = self.byte() {
+            self.at += 1;
+        }
+    }
+
+    #[inline]
+    fn peek_token(&mut self) -> Step<u8> {
+        self.white_space();
+        self.byte().ok_or_else(|| self.fault())
+    }
+
+    fn open(&mut self) -> Step<()> {
+        if self.depth == MAX_DEPTH {
+            return Err(self.fault());
+        }
+        self.depth += 1;
+        self.at += 1;
+        Ok(())
+    }
+
+    fn close(&mut self) {
+        self.depth -= 1;
+        self.at += 1;
+    }
+
+    /// A member's key and its colon.
+    #[inline]
+    fn key(&mut self) -> Step<Text<'a>> {
+        if self.peek_token()? != b'"' {
+            return Err(self.fault());
+        }
+        let key = self.string()?;
+        if self.peek_token()? != b':' {
+            return Err(self.fault());
+        }
+        self.at += 1;
+        Ok(key)
+    }
+
+    /// The cursor is on the opening quote.
+    #[inline]
+    fn string(&mut self) -> Step<Text<'a>> {
+        self.at += 1;
+        let from = self.at;
+        let mut escaped = false;
+        loop {
+            let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
+            self.at += plain_run(rest);
+            match self.byte() {
+                Some(b'"') => {
+                    let raw = self.text.get(from..self.at).unwrap_or_default();
+                    self.at += 1;
+                    return Ok(Text { raw, escaped });
+                }
+                Some(b'\\') => {
+                    escaped = true;
+                    self.escape()?;
+                }
+                // A raw control character, or the end.
+                _ => return Err(self.fault()),
+            }
+        }
+    }
+
+    /// The cursor is on the backslash.
+    fn escape(&mut self) -> Step<()> {
+        self.at += 1;
+        match self.byte() {
+            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => {
+                self.at += 1;
+                Ok(())
+            }
+            Some(b'u') => {
+                self.at += 1;
+                for _ in 0..4 {
+                    if !self.byte().is_some_and(|b| b.is_ascii_hexdigit()) {
+                        return Err(self.fault());
+                    }
+                    self.at += 1;
+                }
+                Ok(())
+            }
+            _ => Err(self.fault()),
+        }
+    }
+
+    fn digits(&mut self) -> Step<()> {
+        let from = self.at;
+        while let Some(b'0'..=b'9') = self.byte() {
+            self.at += 1;
+        }
+        if self.at == from { Err(self.fault()) } else { Ok(()) }
+    }
+
+    #[inline]
+    fn number(&mut self) -> Step<&'a str> {
+        let from = self.at;
+        if self.byte() == Some(b'-') {
+            self.at += 1;
+        }
+        match self.byte() {
+            Some(b'0') => self.at += 1,
+            _ => self.digits()?,
+        }
+        if self.byte() == Some(b'.') {
+            self.at += 1;
+            self.digits()?;
+        }
+        if let Some(b'e' | b'E') = self.byte() {
+            self.at += 1;
+            if let Some(b'+' | b'-') = self.byte() {
+                self.at += 1;
+            }
+            self.digits()?;
+        }
+        Ok(self.text.get(from..self.at).unwrap_or_default())
+    }
+
+    fn literal(&mut self, word: &str) -> Step<()> {
+        for expected in word.bytes() {
+            if self.byte() != Some(expected) {
+                return Err(self.fault());
+            }
+            self.at += 1;
+        }
+        Ok(())
+    }
+
+    /// Skips one value without recursion: `objects` holds one bit an open container, set for an object.
+    fn skip_value(&mut self) -> Step<()> {
+        let base = self.depth;
+        let mut objects: u128 = 0;
+        loop {
+            // A value is due.
+            match self.peek_token()? {
+                b'"' => self.string().map(drop)?,
+                opening @ (b'{' | b'[') => {
+                    self.open()?;
+                    objects = objects << 1 | u128::from(opening == b'{');
+                    let closing = if opening == b'{' { b'}' } else { b']' };
+                    if self.peek_token()? == closing {
+                        self.close();
+                        objects >>= 1;
+                    } else {
+                        if opening == b'{' {
+                            self.key()?;
+                        }
+                        continue;
+                    }
+                }
+                b'-' | b'0'..=b'9' => self.number().map(drop)?,
+                b't' => self.literal("true")?,
+                b'f' => self.literal("false")?,
+                b'n' => self.literal("null")?,
+                _ => return Err(self.fault()),
+            }
+            // A value is done: close what ends here, or go on to the next member or element.
+            loop {
+                if self.depth == base {
+                    return Ok(());
+                }
+                let in_object = objects & 1 == 1;
+                match self.peek_token()? {
+                    b',' => {
+                        self.at += 1;
+                        if in_object {
+                            self.key()?;
+                        }
+                        break;
+                    }
+                    b'}' if in_object => {}
+                    b']' if !in_object => {}
+                    _ => return Err(self.fault()),
+                }
+                self.close();
+                objects >>= 1;
+            }
+        }
+    }
+}
+
+/// How many bytes come before the first quote, backslash or control character.
+#[inline]
+pub(crate) fn plain_run(bytes: &[u8]) -> usize {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    const HIGHS: u64 = 0x8080_8080_8080_8080;
+    // Each flags a byte that is zero; a borrow can only raise a false flag above a true one, and the lowest is taken.
+    let zero = |word: u64| word.wrapping_sub(ONES) & !word & HIGHS;
+    let mut at = 0;
+    while let Some(word) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
+        let word = u64::from_le_bytes(*word);
+        let control = word.wrapping_sub(ONES * 0x20) & !word & HIGHS;
+        let found = zero(word ^ ONES * u64::from(b'"')) | zero(word ^ ONES * u64::from(b'\\')) | control;
+        if found != 0 {
+            return at + (found.trailing_zeros() / 8) as usize;
+        }
+        at += 8;
+    }
+    let rest = bytes.get(at..).unwrap_or_default();
+    at + rest.iter().position(|b| matches!(b, b'"' | b'\\' | 0..=0x1f)).unwrap_or(rest.len())
+}
+
+/// A JSON string as it stands in the document, without its quotes. Its escapes were checked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Text<'a> {
+    pub(crate) raw: &'a str,
+    pub(crate) escaped: bool,
+}
+
+impl<'a> Text<'a> {
+    /// The text, where it holds no escape.
+    #[inline]
+    pub(crate) fn plain(self) -> Option<&'a str> {
+        if self.escaped { None } else { Some(self.raw) }
+    }
+
+    /// The text decoded; copies only where there is an escape. A lone surrogate half becomes U+FFFD.
+    pub(crate) fn to_cow(self) -> Cow<'a, str> {
+        match self.plain() {
+            Some(text) => Cow::Borrowed(text),
+            None => {
+                let mut out = String::with_capacity(self.raw.len());
+                let halves = self.unescape_into(&mut out);
+                let mut whole = String::with_capacity(out.len() + 6);
+                if halves.0.is_some() {
+                    whole.push(char::REPLACEMENT_CHARACTER);
+                }
+                whole.push_str(&out);
+                if halves.1.is_some() {
+                    whole.push(char::REPLACEMENT_CHARACTER);
+                }
+                Cow::Owned(whole)
+            }
+        }
+    }
+
+    /// The text as a piece of a longer one; `scratch` holds it where it must be decoded.
+    #[inline]
+    pub(crate) fn fragment<'s>(self, scratch: &'s mut String) -> Fragment<'s>
+    where
+        'a: 's,
+    {
+        match self.plain() {
+            Some(text) => Fragment::new(text),
+            None => {
+                scratch.clear();
+                let (low, high) = self.unescape_into(scratch);
+                Fragment { text: scratch, low, high }
+            }
+        }
+    }
+
+    /// Appends the decoded text, except a low half that begins it and a high half that ends it, which are returned: their
+    /// other halves may stand in the neighbouring pieces.
+    fn unescape_into(self, out: &mut String) -> (Option<u16>, Option<u16>) {
+        let begin = out.len();
+        let (mut low, mut high) = (None, None);
+        let mut rest = self.raw;
+        let mut first = true;
+        while let Some(at) = memchr::memchr(b'\\', rest.as_bytes()) {
+            let (before, after) = rest.split_at_checked(at).unwrap_or((rest, ""));
+            // A high half followed by ordinary text has lost its other half.
+            if !before.is_empty() && high.take().is_some() {
+                out.push(char::REPLACEMENT_CHARACTER);
+            }
+            out.push_str(before);
+            first &= before.is_empty() && out.len() == begin;
+            let mut unit = None;
+            let mut length = 2;
+            let simple = match after.as_bytes().get(1) {
+                Some(b'b') => '\u{8}',
+                Some(b'f') => '\u{c}',
+                Some(b'n') => '\n',
+                Some(b'r') => '\r',
+                Some(b't') => '\t',
+                Some(b'u') => {
+                    length = 6;
+                    unit = after.get(2..6).and_then(|hex| u16::from_str_radix(hex, 16).ok());
+                    '\0'
+                }
+                Some(&other) => char::from(other),
+                None => char::REPLACEMENT_CHARACTER,
+            };
+            rest = after.get(length..).unwrap_or_default();
+            match (unit, high.take()) {
+                (Some(unit @ 0xDC00..=0xDFFF), Some(half)) => out.push(join_halves(half, unit)),
+                (unit, lost) => {
+                    if lost.is_some() {
+                        out.push(char::REPLACEMENT_CHARACTER);
+                    }
+                    match unit {
+                        None => out.push(simple),
+                        Some(unit @ 0xD800..=0xDBFF) => high = Some(unit),
+                        Some(unit @ 0xDC00..=0xDFFF) if first && lost.is_none() => low = Some(unit),
+                        Some(unit) => out.push(char::from_u32(u32::from(unit)).unwrap_or(char::REPLACEMENT_CHARACTER)),
+                    }
+                }
+            }
+            first = false;
+        }
+        if !rest.is_empty() && high.take().is_some() {
+            out.push(char::REPLACEMENT_CHARACTER);
+        }
+        out.push_str(rest);
+        (low, high)
+    }
+}
+
+/// The character that a high and a low surrogate half make.
+pub(crate) fn join_halves(high: u16, low: u16) -> char {
+    let mut both = char::decode_utf16([high, low]);
+    both.next().and_then(Result::ok).unwrap_or(char::REPLACEMENT_CHARACTER)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str) -> Step<()> {
+        let mut cursor = Cursor::new(text);
+        cursor.skip()?;
+        cursor.end()
+    }
+
+    #[test]
+    fn it_accepts_what_serde_json_accepts() {
+        let texts = [
+            "{}", "[]", " { \"a\" : [ 1 , -0.5e+3 , true , false , null ] } ", "\"\\u00e9\\n\"", "1", "[[[]],{}]",
+            "{\"a\":{\"b\":[{}]},\"c\":\"\"}", "", "{", "[1,]", "{\"a\":1,}", "{\"a\"}", "{a:1}", "[1 2]", "01", "1.", "-", "tru",
+            "\"\\x\"", "\"\\u12g4\"", "\"\t\"", "{\"a\":1}}", "[}", "{]", "nul", "[1,,2]", "\"", "1e", "{\"a\":}", "+1",
+        ];
+        for text in texts {
+            let serde = serde_json::from_str::<serde_json::Value>(text);
+            assert_eq!(check(text).is_ok(), serde.is_ok(), "{text}");
+            if let (Err(ours), Err(theirs)) = (check(text), serde) {
+                assert_eq!(ours.eof, theirs.is_eof(), "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn nesting_is_capped_as_in_serde_json() {
+        for depth in [126, 127, 128, 100_000] {
+            let text = "[".repeat(depth) + &"]".repeat(depth);
+            assert_eq!(check(&text).is_ok(), serde_json::from_str::<serde_json::Value>(&text).is_ok(), "{depth}");
+        }
+    }
+
+    #[test]
+    fn a_plain_run_stops_at_the_first_special_byte_wherever_it_lies() {
+        for special in [b'"', b'\\', 0u8, 0x1f] {
+            for at in 0..40 {
+                let mut bytes = vec![0xC3u8; 40];
+                bytes[at] = special;
+                assert_eq!(plain_run(&bytes), at);
+            }
+        }
+        assert_eq!(plain_run("\u{7f}é€ 😀".as_bytes()), "\u{7f}é€ 😀".len());
+    }
+
+    #[test]
+    fn escapes_decode_as_serde_json_decodes_them() {
+        let raw = r#"a\"\\\/\b\f\n\r\t\u00e9\ud83d\ude00 z\u0000"#;
+        let text = Text { raw, escaped: true };
+        assert_eq!(text.to_cow(), serde_json::from_str::<String>(&format!("\"{raw}\"")).unwrap());
+    }
+
+    #[test]
+    fn outer_surrogate_halves_are_handed_out_and_inner_ones_replaced() {
+        let mut scratch = String::new();
+        let text = |raw| Text { raw, escaped: true };
+        assert_eq!(text(r"a\ud83d").fragment(&mut scratch), Fragment { text: "a", low: None, high: Some(0xd83d) });
+        assert_eq!(text(r"\ude00b").fragment(&mut scratch), Fragment { text: "b", low: Some(0xde00), high: None });
+        assert_eq!(text(r"x\ude00").fragment(&mut scratch).text, "x\u{fffd}");
+        assert_eq!(text(r"\ud83dx").fragment(&mut scratch).text, "\u{fffd}x");
+        assert_eq!(text(r"\ud83d\n").fragment(&mut scratch).text, "\u{fffd}\n");
+        assert_eq!(text(r"\ud83d\ud83d\ude00").fragment(&mut scratch).text, "\u{fffd}😀");
+        assert_eq!(text(r"\ude00\ude00").fragment(&mut scratch), Fragment { text: "\u{fffd}", low: Some(0xde00), high: None });
+        assert_eq!(join_halves(0xd83d, 0xde00), '😀');
+    }
+}

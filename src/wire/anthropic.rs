@@ -1,0 +1,249 @@
+//! Anthropic Messages (WIRE_FORMATS 3), also inside Bedrock's `InvokeModelWithResponseStream`.
+//!
+//! Letter to the next reader. Blocks are keyed by their index and nothing else, never by a "current block". The event's own
+//! `type` decides; the `event:` line may be missing, late or renamed. A block that got its stop is closed there; blocks
+//! whose stop never came are closed by `message_delta` and `message_stop` (A5; Kimi's endpoint sends no stops at all).
+
+use crate::delta::{ArgumentsPart, CallDelta, CallKey, ClosedBy, Delta, DeltaSink, Executor, FinishMeaning, Route, TextKind};
+use crate::framing::Frame;
+use crate::json::cursor::{Cursor, Fault, Text};
+use crate::wire::Decoder;
+use crate::wire::payload::{Json, JsonDecoder, report_error};
+
+pub(super) fn decoder() -> Box<dyn Decoder> {
+    Box::new(Json(Anthropic::default()))
+}
+
+/// One event's decoder; `pub(super)` for the Bedrock envelope that carries these same events.
+#[derive(Debug, Default)]
+pub(super) struct Anthropic {
+    /// A `message_start` came: another one begins the message again (A4).
+    started: bool,
+    scratch: String,
+}
+
+/// One provider event, read and not yet spoken.
+#[derive(Default)]
+struct Event<'a> {
+    kind: Option<Text<'a>>,
+    index: Option<i64>,
+    block: Block<'a>,
+    delta: Part<'a>,
+    /// The raw `message.content`, which may already hold calls (A2).
+    content: Option<&'a str>,
+    /// `message.stop_reason`, as MiniMax's closing snapshot and pre-filled messages carry it.
+    message_reason: Option<Text<'a>>,
+    usage: Option<&'a str>,
+}
+
+/// A content block.
+#[derive(Default)]
+struct Block<'a> {
+    kind: Option<Text<'a>>,
+    id: Option<Text<'a>>,
+    name: Option<Text<'a>>,
+    server_name: Option<Text<'a>>,
+    input: Option<&'a str>,
+    caller: Option<&'a str>,
+    text: Option<Text<'a>>,
+    data: Option<Text<'a>>,
+}
+
+/// The `delta` of a block or of the message.
+#[derive(Default)]
+struct Part<'a> {
+    json: Option<Text<'a>>,
+    text: Option<(TextKind, Text<'a>)>,
+    reason: Option<Text<'a>>,
+}
+
+impl JsonDecoder for Anthropic {
+    fn document(&mut self, text: &str, frame: Frame<'_>, sink: &mut dyn DeltaSink) -> Result<(), Fault> {
+        let mut cursor = Cursor::new(text);
+        let event = read_event(&mut cursor)?;
+        cursor.end()?;
+        let kind = event.kind.map(Text::to_cow);
+        // The type member decides; only where it is missing does the event line (11.1; a relay may drop either).
+        match kind.as_deref().or(frame.event).unwrap_or_default() {
+            "content_block_delta" => self.speak_delta(&event, sink),
+            "content_block_start" => self.speak_block(&event.block, event.index, sink),
+            "content_block_stop" => {
+                let key = CallKey { index: event.index, ..CallKey::default() };
+                sink.delta(&Delta::Close { key, by: ClosedBy::BlockStop });
+            }
+            "message_start" => self.speak_message(&event, sink),
+            "message_delta" => {
+                finish(event.delta.reason.or(event.message_reason), sink);
+                sink.delta(&Delta::CloseAll { choice: Some(0), by: ClosedBy::MessageEnd });
+                usage(&event, sink);
+            }
+            "message_stop" => {
+                sink.delta(&Delta::End);
+                usage(&event, sink);
+            }
+            "error" => report_error(text, None, sink),
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+fn read_event<'a>(cursor: &mut Cursor<'a>) -> Result<Event<'a>, Fault> {
+    let mut event = Event::default();
+    cursor.members(|cursor, key| {
+        match key {
+            "type" => event.kind = cursor.text()?,
+            "index" => event.index = cursor.integer()?,
+            "delta" => event.delta = read_part(cursor)?,
+            "content_block" => event.block = read_block(cursor)?,
+            "message" => drop(cursor.members(|cursor, key| {
+                match key {
+                    "content" => event.content = Some(cursor.skip()?),
+                    "stop_reason" => event.message_reason = cursor.label()?,
+                    "usage" => event.usage = Some(cursor.skip()?),
+                    _ => drop(cursor.skip()?),
+                }
+                Ok(())
+            })?),
+            "usage" => event.usage = Some(cursor.skip()?),
+            _ => drop(cursor.skip()?),
+        }
+        Ok(())
+    })?;
+    Ok(event)
+}
+
+fn read_part<'a>(cursor: &mut Cursor<'a>) -> Result<Part<'a>, Fault> {
+    let mut part = Part::default();
+    cursor.members(|cursor, key| {
+        let kind = match key {
+            "partial_json" => {
+                part.json = cursor.text()?;
+                return Ok(());
+            }
+            "stop_reason" => {
+                part.reason = cursor.label()?;
+                return Ok(());
+            }
+            "text" => TextKind::Answer,
+            "thinking" => TextKind::Reasoning,
+            "signature" => TextKind::Signature,
+            _ => return cursor.skip().map(drop),
+        };
+        part.text = cursor.text()?.map(|text| (kind, text));
+        Ok(())
+    })?;
+    Ok(part)
+}
+
+fn read_block<'a>(cursor: &mut Cursor<'a>) -> Result<Block<'a>, Fault> {
+    let mut block = Block::default();
+    cursor.members(|cursor, key| {
+        match key {
+            "type" => block.kind = cursor.text()?,
+            "id" => block.id = cursor.label()?,
+            "name" => block.name = cursor.label()?,
+            "server_name" => block.server_name = cursor.label()?,
+            "input" => block.input = Some(cursor.skip()?),
+            "caller" => block.caller = Some(cursor.skip()?).filter(|&caller| caller != "null"),
+            "text" | "thinking" => block.text = cursor.text()?,
+            "data" => block.data = cursor.text()?,
+            _ => drop(cursor.skip()?),
+        }
+        Ok(())
+    })?;
+    Ok(block)
+}
+
+impl Anthropic {
+    fn speak_delta(&mut self, event: &Event<'_>, sink: &mut dyn DeltaSink) {
+        if let Some(json) = event.delta.json {
+            let mut call = CallDelta::new();
+            call.key.index = event.index;
+            call.route = Route::Labelled;
+            call.arguments = ArgumentsPart::Fragment(json.fragment(&mut self.scratch));
+            return sink.delta(&Delta::Call(call));
+        }
+        if let Some((kind, text)) = event.delta.text {
+            sink.delta(&Delta::Text { choice: 0, kind, text: text.fragment(&mut self.scratch) });
+        }
+    }
+
+    fn speak_block(&mut self, block: &Block<'_>, index: Option<i64>, sink: &mut dyn DeltaSink) {
+        let kind = block.kind.map(Text::to_cow);
+        let executor = match kind.as_deref().unwrap_or_default() {
+            "tool_use" => Executor::Client,
+            "server_tool_use" | "mcp_tool_use" => Executor::Provider,
+            "text" | "thinking" => {
+                let kind = if kind.as_deref() == Some("text") { TextKind::Answer } else { TextKind::Reasoning };
+                if let Some(text) = block.text.filter(|text| !text.raw.is_empty()) {
+                    sink.delta(&Delta::Text { choice: 0, kind, text: text.fragment(&mut self.scratch) });
+                }
+                return;
+            }
+            "redacted_thinking" => {
+                if let Some(data) = block.data {
+                    let text = data.fragment(&mut self.scratch);
+                    sink.delta(&Delta::Text { choice: 0, kind: TextKind::Signature, text });
+                }
+                return;
+            }
+            _ => return,
+        };
+        let (id, name) = (block.id.map(Text::to_cow), block.name.map(Text::to_cow));
+        let server_name = block.server_name.map(Text::to_cow);
+        let caller = block.caller.map(|caller| [("caller", caller)]);
+        let mut call = CallDelta::new().index(index).id(id.as_deref()).name(name.as_deref());
+        call.route = Route::Opens;
+        call.executor = Some(executor);
+        call.server_name = server_name.as_deref();
+        call.extras = caller.as_ref().map_or(&[], |caller| caller.as_slice());
+        call.arguments = block.input.map_or(ArgumentsPart::None, ArgumentsPart::Initial);
+        sink.delta(&Delta::Call(call));
+    }
+
+    fn speak_message(&mut self, event: &Event<'_>, sink: &mut dyn DeltaSink) {
+        // A body holds one message. A second start restates or restarts it (A4), so what it holds is nothing new.
+        if std::mem::replace(&mut self.started, true) {
+            return sink.delta(&Delta::Restart);
+        }
+        // A continued turn can hold whole calls in the opening message, without any block events for them (A2).
+        let mut blocks = Cursor::new(event.content.unwrap_or_default());
+        let mut held = false;
+        let _ = blocks.elements(|cursor| {
+            let block = read_block(cursor)?;
+            // Text there is a replay of what the caller sent; only calls are new.
+            if block.input.is_some() {
+                held = true;
+                self.speak_block(&block, None, sink);
+            }
+            Ok(())
+        });
+        if held {
+            sink.delta(&Delta::CloseAll { choice: Some(0), by: ClosedBy::Arrival });
+        }
+        if event.message_reason.is_some() {
+            finish(event.message_reason, sink);
+        }
+        usage(event, sink);
+    }
+}
+
+fn usage(event: &Event<'_>, sink: &mut dyn DeltaSink) {
+    if let Some(usage) = event.usage.filter(|usage| usage.starts_with('{')) {
+        sink.delta(&Delta::Usage(usage));
+    }
+}
+
+fn finish(reason: Option<Text<'_>>, sink: &mut dyn DeltaSink) {
+    let Some(reason) = reason.map(Text::to_cow) else { return };
+    let meaning = match &*reason {
+        "end_turn" | "stop_sequence" | "compaction" => FinishMeaning::Stop,
+        "tool_use" => FinishMeaning::ToolCalls,
+        "max_tokens" | "model_context_window_exceeded" => FinishMeaning::Length,
+        "refusal" => FinishMeaning::Filtered,
+        "pause_turn" => FinishMeaning::Paused,
+        _ => FinishMeaning::Other,
+    };
+    sink.delta(&Delta::Finish { choice: 0, reason: &reason, native: None, meaning });
+}

@@ -1,0 +1,320 @@
+//! OpenAI Chat Completions and its many relatives (WIRE_FORMATS 1, 7 and 9).
+//!
+//! Letter to the next reader. The wire has no event that opens or closes one call, so every entry goes out with
+//! [`Route::Table`] and everything it says of identity; the routing is not done here. An event is read to its end first and
+//! only then spoken, in this order: error, text, calls, reason, usage (Q55: the delta before the reason).
+
+use smallvec::SmallVec;
+
+use crate::delta::{ArgumentsPart, CallDelta, CallKey, Delta, DeltaSink, FinishMeaning, Route, TextKind, ToolKind};
+use crate::event::AnomalyKind;
+use crate::framing::Frame;
+use crate::json::cursor::{Cursor, Fault, Kind, Text};
+use crate::wire::Decoder;
+use crate::wire::payload::{Json, JsonDecoder, report_error, says_error};
+
+pub(super) fn decoder() -> Box<dyn Decoder> {
+    Box::new(Json(OpenAiChat::default()))
+}
+
+#[derive(Debug, Default)]
+struct OpenAiChat {
+    /// Holds a decoded text while it is spoken.
+    scratch: String,
+}
+
+/// One provider event, read and not yet spoken.
+#[derive(Default)]
+struct Chunk<'a> {
+    error: Option<&'a str>,
+    /// `"object":"error"`, an older vLLM's error.
+    is_error: bool,
+    usage: Option<&'a str>,
+    choices: SmallVec<[Choice<'a>; 1]>,
+}
+
+#[derive(Default)]
+struct Choice<'a> {
+    index: u32,
+    texts: SmallVec<[(TextKind, Text<'a>); 1]>,
+    calls: SmallVec<[Entry<'a>; 1]>,
+    legacy: Option<Entry<'a>>,
+    /// `message.tool_calls` of a server that streams whole messages, used only where the delta has no calls (Q69).
+    message: SmallVec<[Entry<'a>; 0]>,
+    reason: Option<Text<'a>>,
+    native: Option<Text<'a>>,
+    usage: Option<&'a str>,
+}
+
+#[derive(Default)]
+struct Entry<'a> {
+    index: Option<i64>,
+    id: Option<Text<'a>>,
+    /// llama.cpp once sent the id inside `function` (Q27).
+    inner_id: Option<Text<'a>>,
+    name: Option<Text<'a>>,
+    arguments: Arguments<'a>,
+    custom: bool,
+    extras: SmallVec<[(&'static str, &'a str); 1]>,
+}
+
+#[derive(Default)]
+enum Arguments<'a> {
+    #[default]
+    Absent,
+    Null,
+    Text(Text<'a>),
+    /// An object, or another value that is no text (Q40).
+    Value(&'a str),
+}
+
+impl JsonDecoder for OpenAiChat {
+    fn document(&mut self, text: &str, _: Frame<'_>, sink: &mut dyn DeltaSink) -> Result<(), Fault> {
+        let mut cursor = Cursor::new(text);
+        let chunk = read_chunk(&mut cursor)?;
+        cursor.end()?;
+        self.speak(&chunk, text, sink);
+        Ok(())
+    }
+}
+
+fn read_chunk<'a>(cursor: &mut Cursor<'a>) -> Result<Chunk<'a>, Fault> {
+    let mut chunk = Chunk::default();
+    cursor.members(|cursor, key| {
+        match key {
+            "choices" => cursor.elements(|cursor| {
+                chunk.choices.push(read_choice(cursor)?);
+                Ok(())
+            })?,
+            "error" => chunk.error = Some(cursor.skip()?).filter(|error| says_error(error)),
+            "object" => chunk.is_error = cursor.text()?.is_some_and(|object| object.raw == "error"),
+            "usage" | "x_groq" => chunk.usage = usage(cursor)?.or(chunk.usage),
+            _ => drop(cursor.skip()?),
+        }
+        Ok(())
+    })?;
+    Ok(chunk)
+}
+
+fn usage<'a>(cursor: &mut Cursor<'a>) -> Result<Option<&'a str>, Fault> {
+    let is_object = cursor.kind()? == Kind::Object;
+    Ok(Some(cursor.skip()?).filter(|_| is_object))
+}
+
+fn read_choice<'a>(cursor: &mut Cursor<'a>) -> Result<Choice<'a>, Fault> {
+    let mut choice = Choice::default();
+    cursor.members(|cursor, key| {
+        match key {
+            "index" => choice.index = cursor.integer()?.and_then(|index| u32::try_from(index).ok()).unwrap_or(0),
+            "delta" => read_delta(cursor, &mut choice)?,
+            "message" => cursor
+                .members(|cursor, key| match key {
+                    "tool_calls" => read_entries(cursor, &mut choice.message),
+                    _ => cursor.skip().map(drop),
+                })
+                .map(drop)?,
+            "finish_reason" => choice.reason = cursor.label()?,
+            "native_finish_reason" => choice.native = cursor.label()?,
+            "usage" => choice.usage = usage(cursor)?,
+            _ => drop(cursor.skip()?),
+        }
+        Ok(())
+    })?;
+    Ok(choice)
+}
+
+fn read_delta<'a>(cursor: &mut Cursor<'a>, choice: &mut Choice<'a>) -> Result<(), Fault> {
+    cursor
+        .members(|cursor, key| {
+            let kind = match key {
+                "tool_calls" => return read_entries(cursor, &mut choice.calls),
+                "function_call" => {
+                    let mut entry = Entry::default();
+                    read_function(cursor, &mut entry)?;
+                    // An empty stub beside an ordinary chunk is no call (Q73).
+                    let empty = matches!(&entry.arguments, Arguments::Absent | Arguments::Null)
+                        || matches!(&entry.arguments, Arguments::Text(text) if text.raw.is_empty());
+                    choice.legacy = Some(entry).filter(|entry| entry.name.is_some() || !empty);
+                    return Ok(());
+                }
+                "content" => TextKind::Answer,
+                "refusal" => TextKind::Refusal,
+                "reasoning_content" | "reasoning" => TextKind::Reasoning,
+                _ => return cursor.skip().map(drop),
+            };
+            match cursor.kind()? {
+                // Mistral's thinking models send content as a list of parts.
+                Kind::Array => read_parts(cursor, choice),
+                _ => {
+                    let text = cursor.text()?.filter(|text| !text.raw.is_empty());
+                    choice.texts.extend(text.map(|text| (kind, text)));
+                    Ok(())
+                }
+            }
+        })
+        .map(drop)
+}
+
+/// `[{"type":"text","text":"…"},{"type":"thinking","thinking":[{"type":"text","text":"…"}]}]`.
+fn read_parts<'a>(cursor: &mut Cursor<'a>, choice: &mut Choice<'a>) -> Result<(), Fault> {
+    let mut kind = TextKind::Answer;
+    cursor.elements(|cursor| {
+        cursor
+            .members(|cursor, key| {
+                match key {
+                    "text" => choice.texts.extend(cursor.text()?.map(|text| (TextKind::Answer, text))),
+                    "thinking" => {
+                        kind = TextKind::Reasoning;
+                        cursor.elements(|cursor| {
+                            cursor
+                                .members(|cursor, key| match key {
+                                    "text" => {
+                                        choice.texts.extend(cursor.text()?.map(|text| (kind, text)));
+                                        Ok(())
+                                    }
+                                    _ => cursor.skip().map(drop),
+                                })
+                                .map(drop)
+                        })?;
+                    }
+                    _ => drop(cursor.skip()?),
+                }
+                Ok(())
+            })
+            .map(drop)
+    })
+}
+
+fn read_entries<'a, const N: usize>(cursor: &mut Cursor<'a>, entries: &mut SmallVec<[Entry<'a>; N]>) -> Result<(), Fault> {
+    cursor.elements(|cursor| {
+        let mut entry = Entry::default();
+        cursor.members(|cursor, key| {
+            match key {
+                "index" => entry.index = cursor.integer()?,
+                "id" => entry.id = cursor.label()?,
+                "function" => read_function(cursor, &mut entry)?,
+                "custom" => {
+                    entry.custom |= cursor.kind()? == Kind::Object;
+                    read_function(cursor, &mut entry)?;
+                }
+                "extra_content" => read_extra(cursor, "extra_content", &mut entry)?,
+                _ => drop(cursor.skip()?),
+            }
+            Ok(())
+        })?;
+        entries.push(entry);
+        Ok(())
+    })
+}
+
+fn read_extra<'a>(cursor: &mut Cursor<'a>, name: &'static str, entry: &mut Entry<'a>) -> Result<(), Fault> {
+    let raw = cursor.skip()?;
+    if raw != "null" {
+        entry.extras.push((name, raw));
+    }
+    Ok(())
+}
+
+/// `{name, arguments}` of a function, `{name, input}` of a custom tool.
+fn read_function<'a>(cursor: &mut Cursor<'a>, entry: &mut Entry<'a>) -> Result<(), Fault> {
+    cursor
+        .members(|cursor, key| {
+            match key {
+                "name" => entry.name = cursor.label()?.or(entry.name),
+                "id" => entry.inner_id = cursor.label()?,
+                "arguments" | "input" => {
+                    entry.arguments = match cursor.kind()? {
+                        Kind::String => cursor.text()?.map_or(Arguments::Absent, Arguments::Text),
+                        Kind::Null => {
+                            cursor.skip()?;
+                            Arguments::Null
+                        }
+                        _ => Arguments::Value(cursor.skip()?),
+                    }
+                }
+                _ => drop(cursor.skip()?),
+            }
+            Ok(())
+        })
+        .map(drop)
+}
+
+impl OpenAiChat {
+    fn speak(&mut self, chunk: &Chunk<'_>, text: &str, sink: &mut dyn DeltaSink) {
+        for choice in &chunk.choices {
+            for &(kind, text) in &choice.texts {
+                sink.delta(&Delta::Text { choice: choice.index, kind, text: text.fragment(&mut self.scratch) });
+            }
+            let calls = if choice.calls.is_empty() { &choice.message[..] } else { &choice.calls[..] };
+            for (at, entry) in calls.iter().enumerate() {
+                self.speak_entry(entry, choice.index, (at, calls.len()), sink);
+            }
+            if let Some(entry) = &choice.legacy {
+                self.speak_entry(entry, choice.index, (0, 1), sink);
+            }
+        }
+        if let Some(error) = chunk.error {
+            return report_error(error, None, sink);
+        }
+        if chunk.is_error {
+            return report_error(text, None, sink);
+        }
+        for choice in &chunk.choices {
+            if let Some(reason) = choice.reason {
+                let (reason, native) = (reason.to_cow(), choice.native.map(Text::to_cow));
+                let meaning = meaning(&reason, native.as_deref());
+                sink.delta(&Delta::Finish { choice: choice.index, reason: &reason, native: native.as_deref(), meaning });
+                sink.delta(&Delta::MayEnd);
+            }
+        }
+        let usage = chunk.usage.or_else(|| chunk.choices.iter().find_map(|choice| choice.usage));
+        if let Some(usage) = usage {
+            sink.delta(&Delta::Usage(usage));
+        }
+    }
+
+    fn speak_entry(&mut self, entry: &Entry<'_>, choice: u32, position: (usize, usize), sink: &mut dyn DeltaSink) {
+        let id = entry.id.or(entry.inner_id).map(Text::to_cow);
+        let name = entry.name.map(Text::to_cow);
+        let mut call = CallDelta::new();
+        call.key = CallKey { choice, index: entry.index, id: id.as_deref(), item_id: None, position };
+        call.route = Route::Table;
+        call.name = name.as_deref();
+        call.kind = entry.custom.then_some(&ToolKind::Custom);
+        call.extras = &entry.extras;
+        call.arguments = match entry.arguments {
+            Arguments::Absent => ArgumentsPart::None,
+            Arguments::Null => {
+                sink.delta(&Delta::Anomaly(AnomalyKind::NullArguments));
+                ArgumentsPart::None
+            }
+            Arguments::Text(text) => ArgumentsPart::Fragment(text.fragment(&mut self.scratch)),
+            Arguments::Value(value) => ArgumentsPart::Whole(value),
+        };
+        sink.delta(&Delta::Call(call));
+    }
+}
+
+/// OpenAI's reasons and those that compatible servers add (WIRE_FORMATS 1.2, Q60). An upstream's own word outranks one that
+/// only says that all is well (two recorded OpenRouter streams say `tool_calls` over a cut answer).
+fn meaning(reason: &str, native: Option<&str>) -> FinishMeaning {
+    let one = |reason: &str| match reason.to_ascii_lowercase().as_str() {
+        "stop" | "end_turn" | "eos" | "stop_sequence" | "completed" => FinishMeaning::Stop,
+        "tool_calls" | "tool_call" | "function_call" | "tool_use" => FinishMeaning::ToolCalls,
+        "length" | "max_tokens" | "max_output_tokens" | "model_length" | "model_context_window_exceeded" => FinishMeaning::Length,
+        "content_filter" | "safety" | "refusal" | "recitation" | "prohibited_content" | "blocklist" => FinishMeaning::Filtered,
+        "error" => FinishMeaning::Error,
+        "malformed_function_call" => FinishMeaning::MalformedCall,
+        "pause_turn" => FinishMeaning::Paused,
+        _ => FinishMeaning::Other,
+    };
+    let said = one(reason);
+    match native.map(one) {
+        Some(native @ (FinishMeaning::Length | FinishMeaning::Filtered | FinishMeaning::Error | FinishMeaning::MalformedCall))
+            if matches!(said, FinishMeaning::Stop | FinishMeaning::ToolCalls | FinishMeaning::Other) =>
+        {
+            native
+        }
+        _ => said,
+    }
+}

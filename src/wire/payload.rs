@@ -1,0 +1,182 @@
+//! What every JSON-speaking decoder needs of a frame before it can look for its own members.
+
+use std::fmt;
+
+use serde_json::Value;
+
+use crate::delta::{Delta, DeltaSink};
+use crate::event::AnomalyKind;
+use crate::framing::{Frame, Origin};
+use crate::json::cursor::{Cursor, Fault};
+use crate::wire::Decoder;
+
+/// A decoder whose frames each hold one JSON document.
+pub(crate) trait JsonDecoder: fmt::Debug + Send + Sync {
+    /// Reads one document to its end (with [`Cursor::end`]) and only then says what it means: a document that turns out not
+    /// to be JSON must have said nothing.
+    fn document(&mut self, text: &str, frame: Frame<'_>, sink: &mut dyn DeltaSink) -> Result<(), Fault>;
+
+    /// The body ended.
+    fn finish(&mut self, sink: &mut dyn DeltaSink) {
+        let _ = sink;
+    }
+}
+
+/// The rules of WIRE_FORMATS 11.1 that are the same on every wire, around a decoder of documents: `[DONE]`, keep-alives, error
+/// events, bare text, several documents in one event, and what is no JSON at all.
+#[derive(Debug, Default)]
+pub(crate) struct Json<D>(pub(crate) D);
+
+impl<D: JsonDecoder> Decoder for Json<D> {
+    #[inline]
+    fn decode(&mut self, frame: Frame<'_>, sink: &mut dyn DeltaSink) {
+        if frame.lossy {
+            sink.delta(&Delta::Anomaly(AnomalyKind::LossyUtf8));
+        }
+        if frame.origin == Origin::Event && frame.event != Some("error") && frame.data.starts_with('{') {
+            if let Err(fault) = self.0.document(frame.data, frame, sink) {
+                self.several(fault, frame, sink);
+            }
+            return;
+        }
+        self.rare(frame, sink);
+    }
+
+    fn finish(&mut self, sink: &mut dyn DeltaSink) {
+        self.0.finish(sink);
+    }
+}
+
+impl<D: JsonDecoder> Json<D> {
+    #[cold]
+    fn rare(&mut self, frame: Frame<'_>, sink: &mut dyn DeltaSink) {
+        let data = frame.data.trim();
+        // A gateway may wrap its keep-alive comment into a data field (E7); `null` and nothing are nothing (E8).
+        if data.is_empty() || data.starts_with(':') || data == "null" {
+            return;
+        }
+        match frame.origin {
+            Origin::Exception => return report_error(data, frame.event, sink),
+            Origin::Bare => return bare(data, sink),
+            Origin::Event | Origin::Unterminated => {}
+        }
+        if data == "[DONE]" {
+            return sink.delta(&Delta::End);
+        }
+        if frame.event == Some("error") {
+            return report_error(data, None, sink);
+        }
+        if frame.origin == Origin::Unterminated {
+            sink.delta(&Delta::Anomaly(AnomalyKind::UnterminatedTail));
+        }
+        if let Err(fault) = self.0.document(frame.data, frame, sink) {
+            self.several(fault, frame, sink);
+        }
+    }
+
+    /// Joined data that is not one JSON value: each line alone, then values one after another (11.1.5); else it is undecodable.
+    #[cold]
+    fn several(&mut self, fault: Fault, frame: Frame<'_>, sink: &mut dyn DeltaSink) {
+        // A cut last event is no fault of the event: the end of the body tells that it was cut.
+        if frame.origin == Origin::Unterminated {
+            return;
+        }
+        if frame.data.trim() == "[DONE]" {
+            return sink.delta(&Delta::End);
+        }
+        let mut documents = Vec::new();
+        let mut cursor = Cursor::new(frame.data);
+        while cursor.end().is_err() {
+            match cursor.skip() {
+                Ok(document) => documents.push(document),
+                Err(_) if frame.data.contains('\n') => {
+                    documents = frame.data.lines().filter(|line| !line.trim().is_empty()).collect();
+                    break;
+                }
+                Err(_) => break,
+            }
+        }
+        if documents.len() < 2 {
+            return undecodable(frame.data, fault, sink);
+        }
+        for document in documents {
+            if document.trim() == "[DONE]" {
+                sink.delta(&Delta::End);
+            } else if let Err(fault) = self.0.document(document, frame, sink) {
+                undecodable(document, fault, sink);
+            }
+        }
+    }
+}
+
+fn undecodable(data: &str, fault: Fault, sink: &mut dyn DeltaSink) {
+    let mut problem = format!(
+        "an event's data of {} bytes {} at its byte {}",
+        data.len(),
+        if fault.eof { "ends too early" } else { "is not JSON" },
+        fault.at
+    );
+    // Plain words are a server's message; anything that begins like JSON may hold the user's data and is not shown.
+    if data.trim_start().starts_with(|c: char| c.is_alphabetic()) {
+        problem = format!("{problem}: {}", shortened(data));
+    }
+    sink.delta(&Delta::Undecodable { problem: &problem });
+}
+
+/// Text between events: a stream error if it says so, else only remembered (11.1.6).
+fn bare(data: &str, sink: &mut dyn DeltaSink) {
+    match serde_json::from_str::<Value>(data) {
+        Ok(Value::Array(items)) if items.iter().any(is_error) => report_error(data, None, sink),
+        Ok(value) if is_error(&value) => report_error(data, None, sink),
+        _ => sink.delta(&Delta::Stray { text: shortened(data) }),
+    }
+}
+
+/// A document that is or holds a provider's error: an `error` member that says something, or vLLM's `"object":"error"`.
+fn is_error(value: &Value) -> bool {
+    let says = |error: &Value| match error {
+        Value::Null | Value::Bool(false) => false,
+        Value::String(text) => !text.is_empty(),
+        Value::Object(members) => !members.is_empty(),
+        _ => true,
+    };
+    value.get("error").is_some_and(says) || value.get("object").is_some_and(|object| object == "error")
+}
+
+/// The provider's error, in any of the shapes of WIRE_FORMATS 9.7: an object, a text, an object inside `error` or `response`.
+pub(crate) fn report_error(data: &str, code: Option<&str>, sink: &mut dyn DeltaSink) {
+    let value = serde_json::from_str::<Value>(data).unwrap_or_else(|_| Value::String(shortened(data).to_owned()));
+    let value = match &value {
+        Value::Array(items) => items.iter().find(|item| is_error(item)).unwrap_or(&value),
+        _ => &value,
+    };
+    let mut error = value;
+    while let Some(inner) = error.get("error").or_else(|| error.get("response")).filter(|inner| !inner.is_null()) {
+        error = inner;
+    }
+    let text = |member: &str| match error.get(member) {
+        Some(Value::String(text)) if !text.is_empty() => Some(text.clone()),
+        Some(Value::Number(number)) => Some(number.to_string()),
+        _ => None,
+    };
+    let message = match error {
+        Value::String(message) => message.clone(),
+        _ => text("message").or_else(|| text("detail")).unwrap_or_else(|| shortened(&error.to_string()).to_owned()),
+    };
+    let found = text("code").or_else(|| text("type").filter(|kind| kind != "error")).or_else(|| text("status"));
+    sink.delta(&Delta::Error { message: shortened(&message), code: found.as_deref().or(code) });
+}
+
+/// Whether the raw text of an `error` member says anything.
+pub(crate) fn says_error(raw: &str) -> bool {
+    !matches!(raw, "null" | "false" | "\"\"" | "{}")
+}
+
+/// A server's message may be a whole page of HTML.
+const MESSAGE_BYTES: usize = 300;
+
+fn shortened(text: &str) -> &str {
+    let text = text.trim();
+    let end = (0..=MESSAGE_BYTES.min(text.len())).rev().find(|&at| text.is_char_boundary(at));
+    end.and_then(|end| text.get(..end)).unwrap_or_default()
+}
