@@ -162,6 +162,8 @@ pub struct CallDelta<'a> {
     pub extras: &'a [(&'a str, &'a str)],
     /// The provider's own word on the item, such as `incomplete`.
     pub status: Option<&'a str>,
+    /// The id and name of this delta replace those held, as long as the call was not emitted (WIRE_FORMATS 11.2.4).
+    pub authoritative: bool,
 }
 
 impl<'a> CallDelta<'a> {
@@ -268,6 +270,8 @@ pub enum ClosedBy {
     Error,
     /// Nothing: the message was begun again.
     Restart,
+    /// Nothing: the call mirrors another one under a second index.
+    Mirrored,
 }
 
 /// What a finish reason means, whatever the provider's spelling.

@@ -41,12 +41,13 @@ pub(crate) use detect::Detector;
 ///         let mut call = CallDelta::new().name(name).route(Route::Opens);
 ///         call.arguments = ArgumentsPart::Whole(arguments);
 ///         sink.delta(&Delta::Call(call));
-///         sink.delta(&Delta::End);
+///         sink.delta(&Delta::MayEnd);
 ///     }
 /// }
 ///
 /// let mut parser = ToolCallParser::with_decoder(Lines, Framed::ServerSentEvents);
-/// let calls: Vec<_> = parser.push(b"data: ping={\"host\":\"a\"}\n\n").filter_map(|event| event.ok()?.into_call()).collect();
+/// parser.push(b"data: ping={\"host\":\"a\"}\n\n").for_each(drop);
+/// let calls: Vec<_> = parser.finish().filter_map(|event| event.ok()?.into_call()).collect();
 /// assert_eq!(calls[0].name(), "ping");
 /// ```
 pub trait Decoder: fmt::Debug + Send + Sync {
@@ -58,6 +59,9 @@ pub trait Decoder: fmt::Debug + Send + Sync {
     fn finish(&mut self, sink: &mut dyn DeltaSink) {
         let _ = sink;
     }
+
+    /// Forgets what was decoded: another body begins.
+    fn reset(&mut self) {}
 }
 
 /// A provider's wire format.
@@ -93,19 +97,93 @@ pub enum WireFormat {
 struct Row {
     format: WireFormat,
     name: &'static str,
-    framing: FramingKind,
+    /// The framings that the format comes in, the usual one first.
+    framings: &'static [FramingKind],
     decoder: fn() -> Box<dyn Decoder>,
 }
 
 const ROWS: &[Row] = &[
-    Row { format: WireFormat::OpenAiChat, name: "openai-chat", framing: FramingKind::Sse, decoder: openai_chat::decoder },
-    Row { format: WireFormat::OpenAiResponses, name: "openai-responses", framing: FramingKind::Sse, decoder: openai_responses::decoder },
-    Row { format: WireFormat::Anthropic, name: "anthropic", framing: FramingKind::Sse, decoder: anthropic::decoder },
-    Row { format: WireFormat::Gemini, name: "gemini", framing: FramingKind::Sse, decoder: gemini::decoder },
-    Row { format: WireFormat::GeminiInteractions, name: "gemini-interactions", framing: FramingKind::Sse, decoder: gemini_interactions::decoder },
+    Row { format: WireFormat::OpenAiChat, name: "openai-chat", framings: &[FramingKind::Sse], decoder: openai_chat::decoder },
+    Row { format: WireFormat::OpenAiResponses, name: "openai-responses", framings: &[FramingKind::Sse], decoder: openai_responses::decoder },
+    Row { format: WireFormat::Anthropic, name: "anthropic", framings: &[FramingKind::Sse], decoder: anthropic::decoder },
+    Row { format: WireFormat::Gemini, name: "gemini", framings: &[FramingKind::Sse, FramingKind::JsonArray], decoder: gemini::decoder },
+    Row { format: WireFormat::GeminiInteractions, name: "gemini-interactions", framings: &[FramingKind::Sse], decoder: gemini_interactions::decoder },
     #[cfg(feature = "bedrock")]
-    Row { format: WireFormat::Bedrock, name: "bedrock", framing: FramingKind::Aws, decoder: bedrock::decoder },
-    Row { format: WireFormat::Cohere, name: "cohere", framing: FramingKind::Sse, decoder: cohere::decoder },
-    Row { format: WireFormat::Mistral, name: "mistral", framing: FramingKind::Sse, decoder: openai_chat::decoder },
-    Row { format: WireFormat::Ollama, name: "ollama", framing: FramingKind::Lines, decoder: ollama::decoder },
+    Row { format: WireFormat::Bedrock, name: "bedrock", framings: &[FramingKind::Aws], decoder: bedrock::decoder },
+    Row { format: WireFormat::Cohere, name: "cohere", framings: &[FramingKind::Sse], decoder: cohere::decoder },
+    Row { format: WireFormat::Mistral, name: "mistral", framings: &[FramingKind::Sse], decoder: openai_chat::decoder },
+    Row { format: WireFormat::Ollama, name: "ollama", framings: &[FramingKind::Lines], decoder: ollama::decoder },
 ];
+
+impl WireFormat {
+    /// Every format but `Auto`.
+    pub fn all() -> impl Iterator<Item = WireFormat> {
+        ROWS.iter().map(|row| row.format)
+    }
+
+    /// The format's name, as on the command line.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.row().map_or("auto", |row| row.name)
+    }
+
+    /// A new decoder; `None` for `Auto`.
+    pub(crate) fn decoder(self) -> Option<Box<dyn Decoder>> {
+        self.row().map(|row| (row.decoder)())
+    }
+
+    /// The framing of a body of this format whose first bytes look like `seen`. The format decides between those it comes in,
+    /// and has one of them where the bytes show another: a bare error is no reason to read a body as something else.
+    pub(crate) fn framing(self, seen: FramingKind) -> FramingKind {
+        let Some(row) = self.row() else { return seen };
+        // One bare JSON document reads as a line, and as an array of one.
+        let seen = if seen == FramingKind::Lines && !row.framings.contains(&seen) { FramingKind::JsonArray } else { seen };
+        let usual = row.framings.first().copied().unwrap_or(FramingKind::Sse);
+        if row.framings.contains(&seen) { seen } else { usual }
+    }
+
+    /// Whether the framing is known without looking at the body.
+    pub(crate) fn only_framing(self) -> Option<FramingKind> {
+        match self.row()?.framings {
+            [only] => Some(*only),
+            _ => None,
+        }
+    }
+
+    fn row(self) -> Option<&'static Row> {
+        ROWS.iter().find(|row| row.format == self)
+    }
+}
+
+impl fmt::Display for WireFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl std::str::FromStr for WireFormat {
+    type Err = UnknownWireFormat;
+
+    fn from_str(name: &str) -> Result<Self, UnknownWireFormat> {
+        let found = ROWS.iter().find(|row| row.name == name).map(|row| row.format);
+        found.or((name == "auto").then_some(WireFormat::Auto)).ok_or(UnknownWireFormat(()))
+    }
+}
+
+/// A name that is no wire format's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UnknownWireFormat(());
+
+impl fmt::Display for UnknownWireFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "no such wire format; known are auto, {}", known_names())
+    }
+}
+
+impl std::error::Error for UnknownWireFormat {}
+
+/// The names of all formats, for messages.
+pub(crate) fn known_names() -> String {
+    let names: Vec<&str> = ROWS.iter().map(|row| row.name).collect();
+    names.join(", ")
+}

@@ -11,7 +11,7 @@ use crate::wire::Decoder;
 use crate::wire::payload::{Json, JsonDecoder, report_error};
 
 pub(super) fn decoder() -> Box<dyn Decoder> {
-    Box::new(Json(Anthropic::default()))
+    Box::new(Json::<Anthropic>::default())
 }
 
 /// One event's decoder; `pub(super)` for the Bedrock envelope that carries these same events.

@@ -14,7 +14,7 @@ use crate::wire::Decoder;
 use crate::wire::payload::{Json, JsonDecoder, report_error, says_error};
 
 pub(super) fn decoder() -> Box<dyn Decoder> {
-    Box::new(Json(OpenAiChat::default()))
+    Box::new(Json::<OpenAiChat>::default())
 }
 
 #[derive(Debug, Default)]

@@ -25,16 +25,23 @@ pub(crate) trait JsonDecoder: fmt::Debug + Send + Sync {
 /// The rules of WIRE_FORMATS 11.1 that are the same on every wire, around a decoder of documents: `[DONE]`, keep-alives, error
 /// events, bare text, several documents in one event, and what is no JSON at all.
 #[derive(Debug, Default)]
-pub(crate) struct Json<D>(pub(crate) D);
+pub(crate) struct Json<D> {
+    decoder: D,
+    /// `[DONE]` came; what follows it is ignored (E14).
+    done: bool,
+}
 
-impl<D: JsonDecoder> Decoder for Json<D> {
+impl<D: JsonDecoder + Default> Decoder for Json<D> {
     #[inline]
     fn decode(&mut self, frame: Frame<'_>, sink: &mut dyn DeltaSink) {
+        if self.done {
+            return;
+        }
         if frame.lossy {
             sink.delta(&Delta::Anomaly(AnomalyKind::LossyUtf8));
         }
         if frame.origin == Origin::Event && frame.event != Some("error") && frame.data.starts_with('{') {
-            if let Err(fault) = self.0.document(frame.data, frame, sink) {
+            if let Err(fault) = self.decoder.document(frame.data, frame, sink) {
                 self.several(fault, frame, sink);
             }
             return;
@@ -43,11 +50,20 @@ impl<D: JsonDecoder> Decoder for Json<D> {
     }
 
     fn finish(&mut self, sink: &mut dyn DeltaSink) {
-        self.0.finish(sink);
+        self.decoder.finish(sink);
+    }
+
+    fn reset(&mut self) {
+        *self = Json::default();
     }
 }
 
 impl<D: JsonDecoder> Json<D> {
+    fn done(&mut self, sink: &mut dyn DeltaSink) {
+        self.done = true;
+        sink.delta(&Delta::End);
+    }
+
     #[cold]
     fn rare(&mut self, frame: Frame<'_>, sink: &mut dyn DeltaSink) {
         let data = frame.data.trim();
@@ -61,7 +77,7 @@ impl<D: JsonDecoder> Json<D> {
             Origin::Event | Origin::Unterminated => {}
         }
         if data == "[DONE]" {
-            return sink.delta(&Delta::End);
+            return self.done(sink);
         }
         if frame.event == Some("error") {
             return report_error(data, None, sink);
@@ -69,7 +85,7 @@ impl<D: JsonDecoder> Json<D> {
         if frame.origin == Origin::Unterminated {
             sink.delta(&Delta::Anomaly(AnomalyKind::UnterminatedTail));
         }
-        if let Err(fault) = self.0.document(frame.data, frame, sink) {
+        if let Err(fault) = self.decoder.document(frame.data, frame, sink) {
             self.several(fault, frame, sink);
         }
     }
@@ -82,7 +98,7 @@ impl<D: JsonDecoder> Json<D> {
             return;
         }
         if frame.data.trim() == "[DONE]" {
-            return sink.delta(&Delta::End);
+            return self.done(sink);
         }
         let mut documents = Vec::new();
         let mut cursor = Cursor::new(frame.data);
@@ -101,8 +117,8 @@ impl<D: JsonDecoder> Json<D> {
         }
         for document in documents {
             if document.trim() == "[DONE]" {
-                sink.delta(&Delta::End);
-            } else if let Err(fault) = self.0.document(document, frame, sink) {
+                self.done(sink);
+            } else if let Err(fault) = self.decoder.document(document, frame, sink) {
                 undecodable(document, fault, sink);
             }
         }

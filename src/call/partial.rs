@@ -1,0 +1,372 @@
+//! A call that is still arriving.
+
+use std::fmt;
+
+use serde_json::{Map, Value};
+
+use super::settle::{Sources, says_nothing, settle};
+use super::{CallIndex, Evidence, Parts, ToolCall};
+use crate::arguments::{Arguments, PartialArguments, Settling};
+use crate::delta::{ArgumentsPart, CallDelta, Executor, Fragment, ToolKind};
+use crate::event::AnomalyKind;
+use crate::json::{PartialReader, Scan, join_halves};
+
+/// A call that is still arriving: what is known of it, and a live view of its arguments.
+///
+/// # Examples
+///
+/// ```
+/// use callstitch::{ToolCallParser, WireFormat};
+///
+/// let mut parser = ToolCallParser::new(WireFormat::OpenAiChat);
+/// let chunk = br#"data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"call_1","function":{"name":"write_note","arguments":"{\"text\":\"Low ti"}}]}}]}
+///
+/// "#;
+/// parser.push(chunk).for_each(drop);
+/// let call = parser.in_progress().next().unwrap();
+/// assert_eq!(call.name(), Some("write_note"));
+/// assert_eq!(call.arguments().object()["text"], "Low ti");
+/// ```
+pub struct PartialCall {
+    pub(super) index: CallIndex,
+    pub(crate) choice: u32,
+    pub(crate) wire_index: Option<i64>,
+    pub(crate) id: Option<String>,
+    pub(crate) item_id: Option<String>,
+    /// Empty while none came.
+    pub(crate) name: String,
+    kind: ToolKind,
+    executor: Executor,
+    server_name: Option<String>,
+    status: Option<String>,
+    extras: Map<String, Value>,
+    text: String,
+    scan: Scan,
+    /// A high surrogate half at the end of the last fragment, waiting for its other half.
+    high: Option<u16>,
+    /// Where the last fragment begins that opens a value; the text between two such is a prefix of the later one.
+    last_value: usize,
+    /// The fragment at `last_value` is a whole value of the wire, which a later one replaces.
+    last_is_whole: bool,
+    restated: Option<String>,
+    initial: Option<String>,
+    reader: Option<Box<PartialReader>>,
+    /// A piece of this call was lost, or may belong to another.
+    damaged: bool,
+}
+
+/// What one delta gave to a call.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Given {
+    /// Where the new argument text begins in [`PartialCall::raw`].
+    pub(crate) from: usize,
+    /// A liberty the delta took.
+    pub(crate) anomaly: Option<AnomalyKind>,
+}
+
+/// How a call ends.
+#[derive(Debug)]
+pub(crate) struct Closing<'a> {
+    pub(crate) settling: Settling,
+    /// Nothing vouches for what is missing: an empty object is a cut call (WIRE_FORMATS 11.6).
+    pub(crate) unconfirmed: bool,
+    /// The finish reason says that this call was cut: free text has no other way to show it.
+    pub(crate) cut: bool,
+    pub(crate) evidence: Evidence,
+    /// The public id, and whether it was made here.
+    pub(crate) id: (String, bool),
+    pub(crate) malformed: Option<&'a str>,
+}
+
+/// An ended call, and the liberties that were seen at its end.
+pub(crate) struct Ended {
+    pub(crate) call: ToolCall,
+    pub(crate) anomalies: [Option<AnomalyKind>; 3],
+}
+
+impl PartialCall {
+    pub(crate) fn new(index: CallIndex, choice: u32) -> Self {
+        PartialCall {
+            index,
+            choice,
+            wire_index: None,
+            id: None,
+            item_id: None,
+            name: String::new(),
+            kind: ToolKind::Function,
+            executor: Executor::Client,
+            server_name: None,
+            status: None,
+            extras: Map::new(),
+            text: String::new(),
+            scan: Scan::default(),
+            high: None,
+            last_value: 0,
+            last_is_whole: false,
+            restated: None,
+            initial: None,
+            reader: None,
+            damaged: false,
+        }
+    }
+
+    /// The call's number by first appearance in its stream.
+    #[must_use]
+    pub fn index(&self) -> CallIndex {
+        self.index
+    }
+
+    /// Which of the `n` completions makes the call.
+    #[must_use]
+    pub fn choice(&self) -> u32 {
+        self.choice
+    }
+
+    /// The provider's own number, where it sent one.
+    #[must_use]
+    pub fn wire_index(&self) -> Option<i64> {
+        self.wire_index
+    }
+
+    /// The id as far as it is known.
+    #[must_use]
+    pub fn id(&self) -> Option<&str> {
+        self.id.as_deref()
+    }
+
+    /// The tool's name as far as it is known.
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        Some(self.name.as_str()).filter(|name| !name.is_empty())
+    }
+
+    /// Function, custom, or a built-in.
+    #[must_use]
+    pub fn kind(&self) -> &ToolKind {
+        &self.kind
+    }
+
+    /// Who runs the call.
+    #[must_use]
+    pub fn executor(&self) -> Executor {
+        self.executor
+    }
+
+    /// The argument text so far, as sent.
+    #[must_use]
+    pub fn raw(&self) -> &str {
+        &self.text
+    }
+
+    /// The live view of the arguments. Cost: linear in what came since the last look, plus the nesting; nobody looking costs
+    /// nothing. Free text has a view that states nothing; look at [`raw`](PartialCall::raw).
+    pub fn arguments(&mut self) -> PartialArguments<'_> {
+        let reader = self.reader.get_or_insert_default();
+        if self.kind != ToolKind::Custom {
+            reader.advance(&self.text);
+        }
+        PartialArguments::new(reader, &self.text)
+    }
+
+    /// The text so far is one balanced object or array.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.scan.is_whole()
+    }
+
+    pub(crate) fn is_blank(&self) -> bool {
+        self.scan.is_blank()
+    }
+
+    pub(crate) fn is_empty_object(&self) -> bool {
+        self.scan.is_empty_object()
+    }
+
+    /// Whether a wire's own close of this call can be believed at once: its text, its restated text or its default is whole.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.scan.is_whole()
+            || self.kind == ToolKind::Custom
+            || self.restated.is_some()
+            || (self.scan.is_blank() && self.initial.as_deref().is_some_and(|initial| initial.len() > 2))
+    }
+
+    pub(crate) fn damage(&mut self) {
+        self.damaged = true;
+    }
+
+    /// Takes what a delta says besides identity and arguments.
+    pub(crate) fn describe(&mut self, delta: &CallDelta<'_>) {
+        if let Some(kind) = delta.kind {
+            self.kind = kind.clone();
+        }
+        if let Some(executor) = delta.executor {
+            self.executor = executor;
+        }
+        if let Some(server_name) = delta.server_name {
+            self.server_name = Some(server_name.to_owned());
+        }
+        if let Some(status) = delta.status {
+            self.status = Some(status.to_owned());
+        }
+        for &(name, raw) in delta.extras {
+            if let Ok(value) = serde_json::from_str(raw) {
+                self.extras.insert(name.to_owned(), value);
+            }
+        }
+    }
+
+    /// Takes a name by its content (WIRE_FORMATS 11.2.6): equal is a repeat, longer with the same beginning is a restatement,
+    /// anything else is a piece, as long as no argument text came.
+    pub(crate) fn take_name(&mut self, name: &str) -> Option<AnomalyKind> {
+        if self.name.is_empty() {
+            self.name = name.to_owned();
+            return (!self.scan.is_blank()).then_some(AnomalyKind::LateName);
+        }
+        if self.name == name {
+            return Some(AnomalyKind::RepeatedName);
+        }
+        if !self.text.is_empty() {
+            return Some(AnomalyKind::DifferentName);
+        }
+        if name.starts_with(&self.name) {
+            self.name.clear();
+        }
+        self.name.push_str(name);
+        Some(AnomalyKind::NameInPieces)
+    }
+
+    /// Takes what a delta says of the arguments.
+    #[inline]
+    pub(crate) fn take_arguments(&mut self, part: ArgumentsPart<'_>) -> Given {
+        match part {
+            ArgumentsPart::Fragment(fragment) => self.append(fragment, false),
+            ArgumentsPart::Whole(text) => self.append(Fragment::new(text), true),
+            ArgumentsPart::None => Given { from: self.text.len(), anomaly: None },
+            ArgumentsPart::Initial(text) => {
+                self.initial = Some(text.to_owned());
+                Given { from: self.text.len(), anomaly: None }
+            }
+            ArgumentsPart::Restated(text) => self.restate(text),
+        }
+    }
+
+    /// A restated text that goes on where the fragments stopped gives the rest as a delta; any other waits for the close.
+    fn restate(&mut self, text: &str) -> Given {
+        let from = self.text.len();
+        if self.restated.is_none() && self.high.is_none() && self.last_value == 0 {
+            if let Some(rest) = text.strip_prefix(self.text.as_str()).filter(|rest| !rest.is_empty()) {
+                let goes_on = !self.is_whole();
+                if goes_on {
+                    self.append(Fragment::new(rest), false);
+                }
+            }
+        }
+        // Of several restated texts the last that says something counts (R2).
+        if self.restated.is_none() || !says_nothing(text) {
+            self.restated = Some(text.to_owned());
+        }
+        Given { from, anomaly: None }
+    }
+
+    fn append(&mut self, fragment: Fragment<'_>, whole: bool) -> Given {
+        let from = self.text.len();
+        let mut anomaly = None;
+        if let Some(high) = self.high {
+            if let Some(low) = fragment.low {
+                self.text.push(join_halves(high, low));
+                self.high = None;
+            } else if !fragment.text.is_empty() || fragment.high.is_some() {
+                self.text.push(char::REPLACEMENT_CHARACTER);
+                self.high = None;
+                anomaly = Some(AnomalyKind::LoneSurrogate);
+            }
+        } else if fragment.low.is_some() {
+            self.text.push(char::REPLACEMENT_CHARACTER);
+            anomaly = Some(AnomalyKind::LoneSurrogate);
+        }
+        // Half again instead of twice: an open call holds at most 1.5 times its text.
+        if self.text.capacity() - self.text.len() < fragment.text.len() {
+            self.text.reserve_exact((self.text.len() / 2).max(fragment.text.len()).max(64));
+        }
+        self.text.push_str(fragment.text);
+        self.high = fragment.high.or(self.high);
+        if from > 0 && (whole || fragment.text.trim_start().starts_with('{')) {
+            self.note_value(from, whole);
+        }
+        self.last_is_whole = whole || (self.last_is_whole && fragment.text.trim().is_empty());
+        self.scan.push(self.text.get(from..).unwrap_or_default());
+        Given { from, anomaly }
+    }
+
+    /// Notes a fragment that opens a value and may say again all that came before it.
+    fn note_value(&mut self, from: usize, whole: bool) {
+        let (Some(before), Some(value)) = (self.text.get(self.last_value..from), self.text.get(from..)) else { return };
+        let before = before.trim();
+        let replaces = whole && self.last_is_whole;
+        if replaces || before == "{}" && whole || value.trim_start().starts_with(before) {
+            self.last_value = from;
+        }
+    }
+
+    /// Ends the call.
+    pub(crate) fn end(self, closing: Closing<'_>) -> Ended {
+        let mut text = self.text;
+        let mut scan = self.scan;
+        let mut anomalies = [None; 3];
+        if self.high.is_some() {
+            text.push(char::REPLACEMENT_CHARACTER);
+            scan.push("\u{fffd}");
+            anomalies[0] = Some(AnomalyKind::LoneSurrogate);
+        }
+        let free_form = self.kind == ToolKind::Custom;
+        let mut arguments = if free_form {
+            let text = self.restated.filter(|restated| restated.len() >= text.len()).unwrap_or(text);
+            Arguments::free_form(text, closing.cut || closing.unconfirmed)
+        } else {
+            let sources =
+                Sources { text, scan, last_value: self.last_value, restated: self.restated, initial: self.initial };
+            let settled = settle(sources, &closing.settling);
+            anomalies[1] = settled.restated_differs.then_some(AnomalyKind::RestatedDiffers);
+            anomalies[2] = settled.duplicate.then_some(AnomalyKind::DuplicateText);
+            settled.arguments
+        };
+        if let Some(why) = closing.malformed.or(self.damaged.then_some("a piece of the text was lost, or may belong to another call")) {
+            arguments.flag_malformed(why);
+        } else if closing.unconfirmed && !free_form && arguments.object().is_ok_and(Map::is_empty) {
+            arguments.flag_truncated();
+        }
+        let (id, synthetic_id) = closing.id;
+        let mut evidence = closing.evidence;
+        evidence.status = self.status;
+        let call = ToolCall(Box::new(Parts {
+            index: self.index,
+            choice: self.choice,
+            wire_index: self.wire_index,
+            id,
+            wire_id: self.id,
+            synthetic_id,
+            item_id: self.item_id,
+            name: self.name,
+            arguments,
+            kind: self.kind,
+            executor: self.executor,
+            server_name: self.server_name,
+            extras: self.extras,
+            display_text: None,
+            metadata: Map::new(),
+            evidence,
+        }));
+        Ended { call, anomalies }
+    }
+}
+
+impl fmt::Debug for PartialCall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PartialCall")
+            .field("index", &self.index.0)
+            .field("choice", &self.choice)
+            .field("id", &self.id)
+            .field("name", &self.name)
+            .field("bytes", &self.text.len())
+            .finish_non_exhaustive()
+    }
+}

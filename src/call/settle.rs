@@ -1,0 +1,104 @@
+//! From fragments to arguments, decided once, at the close (WIRE_FORMATS 11.4).
+//!
+//! Letter to the next reader. Cleverness on each delta is wrong in both directions: dropping a delta that equals the one before
+//! loses real text, and replacing on a common prefix breaks `{"a":` followed by `{"a":1}}`, which is a legal nested object.
+//! So the text is joined byte for byte, and only a text that does not stand as one value is asked whether it says one thing
+//! more than once. What this room decides is always marked.
+
+use crate::arguments::{Arguments, Repair, RepairKind, RepairLevel, Settling};
+use crate::json::Scan;
+
+/// What came of a call's arguments.
+pub(super) struct Sources {
+    /// All fragments, joined.
+    pub(super) text: String,
+    /// The structure of that text.
+    pub(super) scan: Scan,
+    /// Where the last fragment begins that opens a value and extends all that came before it.
+    pub(super) last_value: usize,
+    /// The whole text again, from an event with authority.
+    pub(super) restated: Option<String>,
+    /// The value that stands if nothing else came.
+    pub(super) initial: Option<String>,
+}
+
+/// The arguments, and whether a restated text said something else than the fragments.
+pub(super) struct Settled {
+    pub(super) arguments: Arguments,
+    pub(super) restated_differs: bool,
+    pub(super) duplicate: bool,
+}
+
+pub(super) fn settle(sources: Sources, settling: &Settling) -> Settled {
+    let Sources { text, scan, last_value, restated, initial } = sources;
+    let mut restated_differs = false;
+    let blank = scan.is_blank() || text.trim() == "null";
+    let chosen = match (restated, initial) {
+        (Some(restated), _) if restated != text => {
+            restated_differs = !blank && !restated.starts_with(text.as_str());
+            Some(restated).filter(|restated| !prefers_fragments(restated, &scan))
+        }
+        // A start block's input is a default: any fragment that says something replaces it (A3).
+        (None, Some(initial)) if blank && !matches!(initial.trim(), "null" | "\"\"") => Some(initial),
+        _ => None,
+    };
+    if let Some(chosen) = chosen {
+        return Settled { arguments: Arguments::settle(chosen, settling), restated_differs, duplicate: false };
+    }
+    if !scan.is_whole() {
+        if let Some((from, to)) = one_of_several(&text, last_value) {
+            // Where the text begins to say again what it had said.
+            let at = if from == 0 { to } else { from };
+            let repair = Repair { kind: RepairKind::Restated, at, level: RepairLevel::Lossless };
+            let value = text.get(from..to).unwrap_or_default().to_owned();
+            let arguments = Arguments::restated(text, &value, vec![repair], settling);
+            return Settled { arguments, restated_differs, duplicate: true };
+        }
+    }
+    Settled { arguments: Arguments::settle(text, settling), restated_differs, duplicate: false }
+}
+
+/// An authoritative text beats the fragments, except where it says nothing and they do (R2), or where it is cut and they are
+/// whole (R15).
+fn prefers_fragments(restated: &str, fragments: &Scan) -> bool {
+    fragments.is_whole() && (says_nothing(restated) || !scanned(restated).is_whole())
+}
+
+/// Blank, `null` or `{}`.
+pub(super) fn says_nothing(text: &str) -> bool {
+    let scan = scanned(text);
+    scan.is_blank() || scan.is_empty_object() || text.trim() == "null"
+}
+
+fn scanned(text: &str) -> Scan {
+    let mut scan = Scan::default();
+    scan.push(text);
+    scan
+}
+
+/// The place of the one value in a text that says it more than once: growing snapshots, or a whole value that is begun again.
+fn one_of_several(text: &str, last_value: usize) -> Option<(usize, usize)> {
+    // Each snapshot extends the one before (Q37, Q38); that was checked as they came. The last says all.
+    if last_value > 0 {
+        return Some((last_value, text.len()));
+    }
+    // A whole value, then the same value broken off (Q46) or encoded once more (Q39).
+    let end = first_value_end(text)?;
+    let (first, rest) = text.split_at_checked(end)?;
+    let (first, rest) = (first.trim(), rest.trim());
+    let again = first.starts_with(rest) || serde_json::from_str::<String>(rest).is_ok_and(|inner| inner.trim() == first);
+    (again && first != "{}" && first != rest).then_some((0, end))
+}
+
+fn first_value_end(text: &str) -> Option<usize> {
+    let mut scan = Scan::default();
+    let mut at = 0;
+    for piece in text.split_inclusive(['}', ']']) {
+        scan.push(piece);
+        at += piece.len();
+        if scan.is_whole() {
+            return Some(at);
+        }
+    }
+    None
+}

@@ -1,0 +1,127 @@
+//! Push chunks in one task, take calls out in another, with back-pressure.
+
+use std::fmt;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use futures::Stream;
+use tokio::sync::mpsc;
+
+use crate::parser::ToolCallParser;
+use crate::stream::ToolCallStream;
+use crate::wire::WireFormat;
+
+/// A sender of chunks and the stream of the calls that are in them. At most `capacity` chunks wait; the sender waits then.
+///
+/// # Examples
+///
+/// ```
+/// use callstitch::{WireFormat, channel};
+/// use futures::StreamExt;
+///
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// let (sender, mut calls) = channel(WireFormat::OpenAiChat, 8);
+/// tokio::spawn(async move {
+///     sender.push(r#"data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"call_1","function":{"name":"get_now","arguments":"{}"}}]}}]}"#).await?;
+///     sender.push("\n\ndata: [DONE]\n\n").await?;
+///     sender.finish().await
+/// });
+/// assert_eq!(calls.next().await.unwrap()?.name(), "get_now");
+/// assert!(calls.next().await.is_none());
+/// # Ok::<(), callstitch::Error>(())
+/// # }).unwrap();
+/// ```
+///
+/// # Panics
+///
+/// Where `capacity` is 0, as [`tokio::sync::mpsc::channel`].
+#[must_use]
+pub fn channel(format: WireFormat, capacity: usize) -> (ChunkSender, ToolCallStream<Chunks>) {
+    let (sender, receiver) = mpsc::channel(capacity);
+    let chunks = Chunks { receiver, ended: false };
+    (ChunkSender { sender }, ToolCallStream::new(chunks, ToolCallParser::new(format)))
+}
+
+/// The end of a [`channel`] that takes chunks. Dropping it without [`finish`](ChunkSender::finish) is an abort.
+#[derive(Debug, Clone)]
+pub struct ChunkSender {
+    sender: mpsc::Sender<Message>,
+}
+
+#[derive(Debug)]
+enum Message {
+    Chunk(Bytes),
+    Finish,
+}
+
+/// The receiving end is gone: nobody takes the calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Closed(());
+
+impl ChunkSender {
+    /// Sends a chunk; waits while the channel is full. Cancel-safe: a chunk is sent whole or not at all.
+    ///
+    /// # Errors
+    ///
+    /// [`Closed`] where the stream was dropped.
+    pub async fn push(&self, chunk: impl Into<Bytes>) -> Result<(), Closed> {
+        self.sender.send(Message::Chunk(chunk.into())).await.map_err(|_| Closed(()))
+    }
+
+    /// Says that the body ended.
+    ///
+    /// # Errors
+    ///
+    /// [`Closed`] where the stream was dropped.
+    pub async fn finish(self) -> Result<(), Closed> {
+        self.sender.send(Message::Finish).await.map_err(|_| Closed(()))
+    }
+}
+
+/// The chunks of a [`channel`], as a stream.
+#[derive(Debug)]
+pub struct Chunks {
+    receiver: mpsc::Receiver<Message>,
+    ended: bool,
+}
+
+/// Every sender was dropped and none had said that the body ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Aborted(());
+
+impl Stream for Chunks {
+    type Item = Result<Bytes, Aborted>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        if self.ended {
+            return Poll::Ready(None);
+        }
+        self.receiver.poll_recv(cx).map(|message| match message {
+            Some(Message::Chunk(chunk)) => Some(Ok(chunk)),
+            Some(Message::Finish) => {
+                self.ended = true;
+                None
+            }
+            None => {
+                self.ended = true;
+                Some(Err(Aborted(())))
+            }
+        })
+    }
+}
+
+impl fmt::Display for Closed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the stream of calls was dropped")
+    }
+}
+
+impl fmt::Display for Aborted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the sender of chunks was dropped before the body ended")
+    }
+}
+
+impl std::error::Error for Closed {}
+impl std::error::Error for Aborted {}

@@ -1,0 +1,202 @@
+//! Every limit and policy, its default, and what it costs.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::arguments::RepairLevel;
+
+/// Limits and policies of a parser. Each has a default that real traffic does not meet.
+///
+/// A parser's memory is at most `max_event_bytes` (one unfinished line or event) + `max_total_arguments_bytes` × 2 (the texts of
+/// open calls, which grow by half; live views that are looked at hold their values besides) + the events of one chunk that
+/// were not taken out yet.
+///
+/// # Examples
+///
+/// ```
+/// use callstitch::{Config, EmitWhen, RepairLevel, ToolCallParser, WireFormat};
+///
+/// let config = Config::default().max_calls(16).repair(RepairLevel::None).emit(EmitWhen::NextCall);
+/// let parser = ToolCallParser::with_config(WireFormat::Auto, config);
+/// # drop(parser);
+/// ```
+#[derive(Clone)]
+pub struct Config {
+    pub(crate) max_event_bytes: usize,
+    pub(crate) max_arguments_bytes: usize,
+    pub(crate) max_total_arguments_bytes: usize,
+    pub(crate) max_calls: usize,
+    pub(crate) max_choices: u32,
+    pub(crate) max_name_bytes: usize,
+    pub(crate) max_depth: usize,
+    pub(crate) repair: RepairLevel,
+    pub(crate) emit: EmitWhen,
+    pub(crate) single_choice: bool,
+    pub(crate) ids: Arc<dyn IdSource>,
+}
+
+/// When a call of a wire that never closes one call is emitted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum EmitWhen {
+    /// At `[DONE]` or the end of the body: the only moment at which nothing can follow.
+    #[default]
+    Terminal,
+    /// At a finish reason. Hazard: servers send several, or one after every chunk (WIRE_FORMATS Q56 to Q58): text that comes
+    /// later is lost to the call, and reported as an anomaly.
+    FinishReason,
+    /// When the next call of the choice opens, if its text is whole by then. Hazard: interleaved calls, and servers that send
+    /// `{}` first and the object later (Q36).
+    NextCall,
+}
+
+/// Makes ids for calls that came without one.
+///
+/// # Examples
+///
+/// ```
+/// use callstitch::{Config, IdSource};
+///
+/// struct Fixed;
+/// impl IdSource for Fixed {
+///     fn next_id(&self) -> String {
+///         "call_test".to_owned()
+///     }
+/// }
+/// let config = Config::default().ids(Fixed);
+/// # drop(config);
+/// ```
+pub trait IdSource: Send + Sync {
+    /// The next id. A parser asks again while the answer is in use in its response, at most a few times.
+    fn next_id(&self) -> String;
+}
+
+/// The default: `call_` and a number that is unique in the process. It reads no clock and no randomness; give an
+/// [`IdSource`] of your own where ids must be unique beyond one process.
+#[derive(Debug, Default)]
+struct Counted;
+
+static COUNT: AtomicU64 = AtomicU64::new(0);
+
+impl IdSource for Counted {
+    fn next_id(&self) -> String {
+        format!("call_synthetic_{:06}", COUNT.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Config {
+            max_event_bytes: 64 << 20,
+            max_arguments_bytes: 32 << 20,
+            max_total_arguments_bytes: 64 << 20,
+            max_calls: 1024,
+            max_choices: 128,
+            max_name_bytes: 4096,
+            max_depth: 127,
+            repair: RepairLevel::Lossless,
+            emit: EmitWhen::Terminal,
+            single_choice: false,
+            ids: Arc::new(Counted),
+        }
+    }
+}
+
+impl Config {
+    /// Bytes of one line, event or binary frame. Default 64 MiB: a Responses snapshot repeats all output, and an escaped
+    /// 32 MiB argument can take twice its size. Cost: memory for one unfinished event.
+    #[must_use]
+    pub fn max_event_bytes(mut self, bytes: usize) -> Self {
+        self.max_event_bytes = bytes;
+        self
+    }
+
+    /// Bytes of one call's argument text. Default 32 MiB, the largest that a peer allows (rig).
+    #[must_use]
+    pub fn max_arguments_bytes(mut self, bytes: usize) -> Self {
+        self.max_arguments_bytes = bytes;
+        self
+    }
+
+    /// Bytes of all calls' argument text together. Default 64 MiB: two calls of the largest size.
+    #[must_use]
+    pub fn max_total_arguments_bytes(mut self, bytes: usize) -> Self {
+        self.max_total_arguments_bytes = bytes;
+        self
+    }
+
+    /// Calls in one stream. Default 1,024; the largest turn on record has a few dozen.
+    #[must_use]
+    pub fn max_calls(mut self, calls: usize) -> Self {
+        self.max_calls = calls;
+        self
+    }
+
+    /// The highest choice index plus one. Default 128, as openai-node has it.
+    #[must_use]
+    pub fn max_choices(mut self, choices: u32) -> Self {
+        self.max_choices = choices;
+        self
+    }
+
+    /// Bytes of one tool name, and of one id. Default 4,096; Databricks sends item ids of 190 characters.
+    #[must_use]
+    pub fn max_name_bytes(mut self, bytes: usize) -> Self {
+        self.max_name_bytes = bytes;
+        self
+    }
+
+    /// Containers that may be open at once in argument text. Default 127, `serde_json`'s own limit; more is cut down to it.
+    #[must_use]
+    pub fn max_depth(mut self, depth: usize) -> Self {
+        self.max_depth = depth.min(127);
+        self
+    }
+
+    /// How far malformed argument text is repaired. Default [`RepairLevel::Lossless`].
+    #[must_use]
+    pub fn repair(mut self, level: RepairLevel) -> Self {
+        self.repair = level;
+        self
+    }
+
+    /// When calls without a close of their own are emitted. Default [`EmitWhen::Terminal`].
+    #[must_use]
+    pub fn emit(mut self, when: EmitWhen) -> Self {
+        self.emit = when;
+        self
+    }
+
+    /// Reads all choices as one. Default off. For requests with `n = 1` to servers whose choice index is a counter, or that put
+    /// text and calls into different choices (WIRE_FORMATS Q15, Q16).
+    #[must_use]
+    pub fn single_choice(mut self, single: bool) -> Self {
+        self.single_choice = single;
+        self
+    }
+
+    /// Where ids come from for calls that have none. Default `call_synthetic_` and a number unique in the process.
+    #[must_use]
+    pub fn ids(mut self, ids: impl IdSource + 'static) -> Self {
+        self.ids = Arc::new(ids);
+        self
+    }
+}
+
+impl fmt::Debug for Config {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Config")
+            .field("max_event_bytes", &self.max_event_bytes)
+            .field("max_arguments_bytes", &self.max_arguments_bytes)
+            .field("max_total_arguments_bytes", &self.max_total_arguments_bytes)
+            .field("max_calls", &self.max_calls)
+            .field("max_choices", &self.max_choices)
+            .field("max_name_bytes", &self.max_name_bytes)
+            .field("max_depth", &self.max_depth)
+            .field("repair", &self.repair)
+            .field("emit", &self.emit)
+            .field("single_choice", &self.single_choice)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,94 @@
+//! callstitch stitches streamed LLM tool-call deltas back into whole calls.
+//!
+//! Bytes of a provider's HTTP stream go in; completed tool calls come out, by hand or on a futures `Stream`.
+//!
+//! ```text
+//!  chunks ─▶ framing ─▶ wire ─▶ delta ─▶ slots ─▶ accumulate ─▶ event ─▶ you
+//!            bytes      one      neutral  whose    the calls,    calls,
+//!            to frames  file a   changes  delta    their ends,   text,
+//!                       format            is it?   the limits    anomalies
+//! ```
+//!
+//! # Examples
+//!
+//! ```
+//! use callstitch::{ToolCallParser, WireFormat};
+//!
+//! let mut parser = ToolCallParser::new(WireFormat::Auto);
+//! let chunks: [&[u8]; 2] = [
+//!     b"data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"call_1\",\"function\":{\"name\":\"get_tide\",\"argum",
+//!     b"ents\":\"{\\\"port\\\":\\\"Oban\\\"}\"}}]}}]}\n\ndata: [DONE]\n\n",
+//! ];
+//! let mut calls = Vec::new();
+//! for chunk in chunks {
+//!     for event in parser.push(chunk) {
+//!         calls.extend(event?.into_call());
+//!     }
+//! }
+//! for event in parser.finish() {
+//!     calls.extend(event?.into_call());
+//! }
+//! assert_eq!(calls[0].name(), "get_tide");
+//! assert_eq!(calls[0].arguments().object().unwrap()["port"], "Oban");
+//! # Ok::<(), callstitch::Error>(())
+//! ```
+//!
+//! # The rooms
+//!
+//! Files in the order data travels; arrows only point down.
+//!
+//! | room | knows | must not know |
+//! |---|---|---|
+//! | `framing` | bytes, line ends, UTF-8, BOM, lengths, checksums | JSON meaning, providers, tools, `[DONE]` |
+//! | `wire` | its own wire's strings, its own small memory | chunk borders, other formats, whether arguments are valid JSON, how many calls are open, limits |
+//! | `delta` | the shared vocabulary | any provider's spelling |
+//! | `slots` | keys, ids, labels, arrival order, whether a slot's text is whole | what argument text says |
+//! | `json` | the JSON grammar, one text at a time | tools, calls, streams |
+//! | `accumulate` | deltas, slots, limits, the call grammar | bytes, frames, format names, async |
+//! | `call`, `arguments` | what a whole, a partial, a flagged call is | how it was obtained |
+//! | `parser` | that three machines exist and their order | any wire string, any JSON, `Poll` |
+//! | `stream`, `channel` | `Poll`, the transport's error, a parser | frames, deltas, JSON |
+#![forbid(unsafe_code)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+mod accumulate;
+mod arguments;
+mod call;
+mod config;
+mod delta;
+mod error;
+mod event;
+mod framing;
+mod json;
+mod parser;
+mod slots;
+mod wire;
+
+#[cfg(feature = "channel")]
+#[cfg_attr(docsrs, doc(cfg(feature = "channel")))]
+mod channel;
+#[cfg(feature = "stream")]
+#[cfg_attr(docsrs, doc(cfg(feature = "stream")))]
+mod stream;
+
+pub use accumulate::{Accumulator, Events};
+pub use arguments::*;
+pub use call::{CallIndex, CallState, Evidence, PartialCall, ToolCall};
+#[cfg(feature = "channel")]
+pub use channel::{Aborted, ChunkSender, Chunks, Closed, channel};
+pub use config::{Config, EmitWhen, IdSource};
+pub use delta::{
+    ArgumentsPart, CallDelta, CallKey, ClosedBy, Delta, DeltaSink, Executor, FinishMeaning, Fragment, Route, TextKind, ToolKind,
+};
+pub use error::{Error, ErrorKind};
+pub use event::{Anomaly, AnomalyKind, ArgumentsText, End, Event, FinishReason};
+pub use framing::{Frame, Origin};
+pub use parser::{Framed, ToolCallParser};
+#[cfg(feature = "stream")]
+pub use stream::{ByteStreamExt, EventStream, ToolCallStream};
+pub use wire::{Decoder, UnknownWireFormat, WireFormat};
+
+/// The README's examples are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

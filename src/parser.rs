@@ -1,0 +1,367 @@
+//! Framing, decoder and accumulator, wired. This room knows that three machines exist and their order, no wire string and no JSON.
+
+use crate::accumulate::{Accumulator, Events};
+use crate::call::PartialCall;
+use crate::config::Config;
+use crate::error::{Error, ErrorKind};
+use crate::event::{AnomalyKind, End};
+use crate::framing::{Frame, FrameLimits, Framing, FramingKind, sniff};
+use crate::wire::{Decoder, Detector, Verdict, WireFormat, known_names};
+
+/// Bytes of a provider's stream in, events out. No runtime, no clock, no lifetimes; `Send`, `Sync` and `Unpin`.
+///
+/// # Examples
+///
+/// ```
+/// use callstitch::{Event, ToolCallParser, WireFormat};
+///
+/// let mut parser = ToolCallParser::new(WireFormat::Anthropic);
+/// let body = br#"data: {"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"toolu_1","name":"get_now","input":{}}}
+///
+/// data: {"type":"content_block_stop","index":0}
+///
+/// data: {"type":"message_stop"}
+///
+/// "#;
+/// let mut names = Vec::new();
+/// for chunk in body.chunks(7) {
+///     for event in parser.push(chunk) {
+///         if let Event::CallCompleted(call) = event? {
+///             names.push(call.name().to_owned());
+///         }
+///     }
+/// }
+/// assert!(parser.finish().next().is_none());
+/// assert_eq!(names, ["get_now"]);
+/// # Ok::<(), callstitch::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct ToolCallParser {
+    framing: Stage,
+    decoding: Decoding,
+    accumulator: Accumulator,
+    limits: FrameLimits,
+    /// What was asked for, to begin again with.
+    asked: Asked,
+}
+
+/// ```text
+///   Sniffing ── enough bytes, or the end ──▶ Framing
+/// ```
+#[derive(Debug)]
+enum Stage {
+    /// The first bytes, until they show the framing.
+    Sniffing(Vec<u8>),
+    Framing(Framing),
+}
+
+/// ```text
+///   Detecting ── a telling frame ──▶ Decoding
+/// ```
+#[derive(Debug)]
+enum Decoding {
+    /// The frames seen so far told nothing; they are given to the decoder once there is one.
+    Detecting { detector: Detector, kept: Vec<Kept>, bytes: usize },
+    Decoding { format: Option<WireFormat>, decoder: Box<dyn Decoder> },
+}
+
+#[derive(Debug)]
+struct Kept {
+    data: String,
+    event: Option<String>,
+    frame: Frame<'static>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Asked {
+    format: Option<WireFormat>,
+    framing: Option<FramingKind>,
+}
+
+/// How a body of your own [`Decoder`] is framed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Framed {
+    /// Server-sent events.
+    ServerSentEvents,
+    /// One JSON document a line.
+    Lines,
+    /// One JSON array, its elements one by one.
+    JsonArray,
+}
+
+impl ToolCallParser {
+    /// A parser of this format with the default [`Config`]. Cost: no allocation in proportion to anything.
+    #[must_use]
+    pub fn new(format: WireFormat) -> Self {
+        ToolCallParser::with_config(format, Config::default())
+    }
+
+    /// A parser of this format with these limits and policies.
+    #[must_use]
+    pub fn with_config(format: WireFormat, config: Config) -> Self {
+        let asked = Asked { format: Some(format), framing: format.only_framing() };
+        ToolCallParser::wire(asked, format.decoder().map(|decoder| Decoding::Decoding { format: Some(format), decoder }), config)
+    }
+
+    /// A parser with a decoder of your own and the default [`Config`].
+    #[must_use]
+    pub fn with_decoder(decoder: impl Decoder + 'static, framed: Framed) -> Self {
+        ToolCallParser::with_decoder_and_config(decoder, framed, Config::default())
+    }
+
+    /// A parser with a decoder of your own.
+    #[must_use]
+    pub fn with_decoder_and_config(decoder: impl Decoder + 'static, framed: Framed, config: Config) -> Self {
+        let framing = match framed {
+            Framed::ServerSentEvents => FramingKind::Sse,
+            Framed::Lines => FramingKind::Lines,
+            Framed::JsonArray => FramingKind::JsonArray,
+        };
+        let asked = Asked { format: None, framing: Some(framing) };
+        ToolCallParser::wire(asked, Some(Decoding::Decoding { format: None, decoder: Box::new(decoder) }), config)
+    }
+
+    fn wire(asked: Asked, decoding: Option<Decoding>, config: Config) -> Self {
+        let limits = FrameLimits { line: config.max_event_bytes, frame: config.max_event_bytes };
+        ToolCallParser {
+            framing: Stage::new(asked, limits),
+            decoding: decoding.unwrap_or_else(Decoding::detecting),
+            accumulator: Accumulator::new(config),
+            limits,
+            asked,
+        }
+    }
+
+    /// Tells a parser of [`WireFormat::Auto`] the response's `content-type`, before the first chunk. Only the framing is taken
+    /// from it, and only from the types that cannot be mistaken; servers send `application/json` over anything (Q76).
+    #[must_use]
+    pub fn content_type(mut self, content_type: &str) -> Self {
+        if let (Some(WireFormat::Auto), Some(framing)) = (self.asked.format, FramingKind::from_content_type(content_type)) {
+            self.asked.framing = Some(framing);
+            self.framing = Stage::new(self.asked, self.limits);
+        }
+        self
+    }
+
+    /// Gives the parser a chunk of any size; an empty one is nothing. Returns the events that are ready. Dropping them early
+    /// loses nothing. Cost: linear in the chunk.
+    pub fn push(&mut self, chunk: &[u8]) -> Events<'_> {
+        if !chunk.is_empty() && !self.accumulator.is_over() {
+            self.feed(chunk);
+        }
+        self.accumulator.events()
+    }
+
+    /// Gives the parser a frame that was split elsewhere.
+    pub fn push_frame(&mut self, frame: Frame<'_>) -> Events<'_> {
+        take(frame, &mut self.decoding, &mut self.accumulator);
+        self.accumulator.events()
+    }
+
+    /// The body ended: what is unfinished is judged, and the last events come out. Saying it twice is nothing.
+    pub fn finish(&mut self) -> Events<'_> {
+        if !self.accumulator.is_over() {
+            self.end_of_body();
+        }
+        self.accumulator.events()
+    }
+
+    /// The transport died: what had ended stands, open calls come out flagged, and the last event is an error of kind
+    /// [`ErrorKind::Transport`].
+    pub fn abort(&mut self) -> Events<'_> {
+        let offset = self.offset();
+        self.abort_with(Error::new(ErrorKind::Transport, offset, "the transport ended early"))
+    }
+
+    /// As [`abort`](ToolCallParser::abort), with an error of your own.
+    pub fn abort_with(&mut self, error: Error) -> Events<'_> {
+        self.accumulator.abort(error);
+        self.accumulator.events()
+    }
+
+    /// The events that wait.
+    pub fn events(&mut self) -> Events<'_> {
+        self.accumulator.events()
+    }
+
+    /// The calls that are still arriving, by first appearance.
+    pub fn in_progress(&mut self) -> impl Iterator<Item = &mut PartialCall> {
+        self.accumulator.in_progress()
+    }
+
+    /// Forgets the body read so far, keeps the buffers and the configuration. A format that was detected is detected anew.
+    pub fn reset(&mut self) {
+        self.accumulator.reset();
+        match &mut self.decoding {
+            _ if self.asked.format == Some(WireFormat::Auto) => self.decoding = Decoding::detecting(),
+            Decoding::Decoding { decoder, .. } => decoder.reset(),
+            Decoding::Detecting { .. } => self.decoding = Decoding::detecting(),
+        }
+        match (&mut self.framing, self.asked.framing) {
+            (Stage::Framing(framing), Some(_)) => framing.reset(),
+            _ => self.framing = Stage::new(self.asked, self.limits),
+        }
+    }
+
+    /// The format, once it is known; `None` for a decoder of your own.
+    #[must_use]
+    pub fn format(&self) -> Option<WireFormat> {
+        match &self.decoding {
+            Decoding::Detecting { .. } => None,
+            Decoding::Decoding { format, .. } => *format,
+        }
+    }
+
+    /// How the stream ended; `None` while it runs.
+    #[must_use]
+    pub fn end(&self) -> Option<End> {
+        self.accumulator.end()
+    }
+
+    /// How often each liberty was taken.
+    #[must_use]
+    pub fn anomalies(&self) -> &[(AnomalyKind, u64)] {
+        self.accumulator.anomalies()
+    }
+
+    /// Bytes given so far.
+    #[must_use]
+    pub fn offset(&self) -> u64 {
+        match &self.framing {
+            Stage::Sniffing(bytes) => bytes.len() as u64,
+            Stage::Framing(framing) => framing.offset(),
+        }
+    }
+
+    fn feed(&mut self, chunk: &[u8]) {
+        let Stage::Sniffing(first) = &mut self.framing else { return self.frames(chunk) };
+        // Nearly every body shows its framing in its first chunk.
+        let mut joined = std::mem::take(first);
+        joined.extend_from_slice(chunk);
+        match sniff(&joined) {
+            Some(seen) => self.begin(seen, &joined),
+            None if joined.len() > self.limits.line => {
+                let message = format!("the limit max_event_bytes of {} was passed by bytes that begin no event", self.limits.line);
+                self.accumulator.abort(Error::new(ErrorKind::Limit, joined.len() as u64, message));
+            }
+            None => self.framing = Stage::Sniffing(joined),
+        }
+    }
+
+    fn begin(&mut self, seen: FramingKind, first: &[u8]) {
+        let kind = self.asked.format.map_or(seen, |format| format.framing(seen));
+        self.framing = Stage::Framing(Framing::new(kind, self.limits));
+        if let Decoding::Detecting { detector, .. } = &mut self.decoding {
+            detector.framed(kind);
+        }
+        self.frames(first);
+    }
+
+    fn frames(&mut self, chunk: &[u8]) {
+        let Stage::Framing(framing) = &mut self.framing else { return };
+        let (decoding, accumulator) = (&mut self.decoding, &mut self.accumulator);
+        if let Err(error) = framing.push(chunk, &mut |frame| take(frame, decoding, accumulator)) {
+            accumulator.abort(error);
+        }
+    }
+
+    fn end_of_body(&mut self) {
+        if let Stage::Sniffing(first) = &mut self.framing {
+            let first = std::mem::take(first);
+            self.begin(FramingKind::Sse, &first);
+        }
+        let Stage::Framing(framing) = &mut self.framing else { return };
+        let (decoding, accumulator) = (&mut self.decoding, &mut self.accumulator);
+        if let Err(error) = framing.finish(&mut |frame| take(frame, decoding, accumulator)) {
+            return accumulator.abort(error);
+        }
+        accumulator.at(framing.offset());
+        match decoding {
+            Decoding::Decoding { decoder, .. } => decoder.finish(accumulator),
+            Decoding::Detecting { kept, .. } => undecided(std::mem::take(kept), accumulator),
+        }
+        accumulator.finish();
+    }
+}
+
+/// One frame to whoever reads it.
+#[inline]
+fn take(frame: Frame<'_>, decoding: &mut Decoding, accumulator: &mut Accumulator) {
+    match decoding {
+        Decoding::Decoding { decoder, .. } => {
+            accumulator.at(frame.offset);
+            decoder.decode(frame, accumulator);
+        }
+        Decoding::Detecting { .. } => detect(frame, decoding, accumulator),
+    }
+}
+
+/// A frame of a body whose format is not known yet.
+#[cold]
+fn detect(frame: Frame<'_>, decoding: &mut Decoding, accumulator: &mut Accumulator) {
+    let Decoding::Detecting { detector, kept, bytes } = decoding else { return };
+    match detector.decide(frame) {
+        Verdict::Format(format) => {
+            let kept = std::mem::take(kept);
+            let Some(decoder) = format.decoder() else { return };
+            *decoding = Decoding::Decoding { format: Some(format), decoder };
+            for frame in &kept {
+                take(frame.frame(), decoding, accumulator);
+            }
+            take(frame, decoding, accumulator);
+        }
+        Verdict::Wait => {
+            *bytes += frame.data.len();
+            kept.push(Kept::new(frame));
+            if *bytes > UNDECIDED_BYTES {
+                let kept = std::mem::take(kept);
+                undecided(kept, accumulator);
+            }
+        }
+    }
+}
+
+/// A body that tells nothing of its format in so many bytes is of none that is known.
+const UNDECIDED_BYTES: usize = 1 << 20;
+
+/// The body's format cannot be told. A provider's error is one in any format; anything else is said to be unknown.
+fn undecided(kept: Vec<Kept>, accumulator: &mut Accumulator) {
+    if let Some(mut decoder) = WireFormat::OpenAiChat.decoder() {
+        for frame in &kept {
+            accumulator.at(frame.frame.offset);
+            decoder.decode(frame.frame(), accumulator);
+        }
+    }
+    // An empty body is a truncated one, of whatever format.
+    if !accumulator.is_over() && !kept.is_empty() {
+        let message = format!("the body is of no wire format known here; known are {}", known_names());
+        accumulator.abort(Error::new(ErrorKind::UnknownFormat, accumulator.offset(), message));
+    }
+}
+
+impl Stage {
+    fn new(asked: Asked, limits: FrameLimits) -> Self {
+        match asked.framing {
+            Some(kind) => Stage::Framing(Framing::new(kind, limits)),
+            None => Stage::Sniffing(Vec::new()),
+        }
+    }
+}
+
+impl Decoding {
+    fn detecting() -> Self {
+        Decoding::Detecting { detector: Detector::default(), kept: Vec::new(), bytes: 0 }
+    }
+}
+
+impl Kept {
+    fn new(frame: Frame<'_>) -> Self {
+        let bare = Frame { origin: frame.origin, lossy: frame.lossy, ..Frame::new("").at(frame.offset) };
+        Kept { data: frame.data.to_owned(), event: frame.event.map(str::to_owned), frame: bare }
+    }
+
+    fn frame(&self) -> Frame<'_> {
+        Frame { data: &self.data, event: self.event.as_deref(), ..self.frame }
+    }
+}

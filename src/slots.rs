@@ -1,0 +1,323 @@
+//! The only place that decides whose delta this is (WIRE_FORMATS 11.2 and 11.3).
+//!
+//! Letter to the next reader. An index is a label, never a position; a missing index is never 0; a known id wins. A slot is a
+//! place for one call, numbered by arrival. This room knows keys, ids, names and whether a slot's text is whole, and asks the
+//! calls no other question. The rules carry their names D0 to D18 from the document; read them beside it.
+
+use std::collections::HashMap;
+
+use smallvec::SmallVec;
+
+use crate::call::PartialCall;
+use crate::delta::{ArgumentsPart, CallDelta, CallKey, Route};
+use crate::event::AnomalyKind;
+use crate::json::Scan;
+
+/// A call's place, by arrival.
+pub(crate) type SlotId = usize;
+
+/// Where a delta goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// To this call.
+    Slot(SlotId),
+    /// To a new call, which takes the next slot.
+    New,
+    /// Nowhere: it says nothing, or belongs to nobody.
+    Nowhere,
+}
+
+/// A place, and the liberty that the delta took.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Routed {
+    pub(crate) place: Place,
+    pub(crate) anomaly: Option<AnomalyKind>,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Slots {
+    /// `(choice, label) -> slot`, sorted by key: the most recent slot opened or continued under that label.
+    labels: Vec<((u32, i64), SlotId)>,
+    /// `(choice, id) -> slot`, the most recent. Empty on a wire whose continuations carry no ids.
+    ids: HashMap<(u32, String), SlotId>,
+    /// The slot last touched, and in which provider event, for each choice.
+    latest: SmallVec<[(u32, SlotId); 1]>,
+    /// The slots that the last provider event opened which opened any.
+    opened: SmallVec<[SlotId; 2]>,
+    /// The number of the provider event being read, and of the one that filled `opened` and touched `latest`.
+    event: u64,
+    opened_in: u64,
+    touched_in: u64,
+    /// The slot that anonymous fragments go to without asking again whether another call could claim them.
+    settled_on: Option<SlotId>,
+}
+
+/// What the table asks of the calls: `None` for a call that was emitted.
+pub(crate) trait Calls {
+    fn call(&self, slot: SlotId) -> Option<&PartialCall>;
+    /// How many slots there are.
+    fn count(&self) -> usize;
+}
+
+impl Slots {
+    /// A new provider event begins.
+    #[inline]
+    pub(crate) fn next_event(&mut self) {
+        self.event += 1;
+    }
+
+    /// Forgets every label: the message begins again, and its labels start over.
+    pub(crate) fn forget(&mut self) {
+        self.labels.clear();
+        self.ids.clear();
+        self.latest.clear();
+        self.opened.clear();
+    }
+
+    /// Finds the place of a delta. The caller then opens a call where it must, and says [`touched`](Slots::touched).
+    #[inline]
+    pub(crate) fn route(&self, delta: &CallDelta<'_>, calls: &impl Calls) -> Routed {
+        let key = &delta.key;
+        match delta.route {
+            // The ordinary continuation: D15 with a label that is known.
+            Route::Table if key.id.is_none() && delta.name.is_none() => match index(key).and_then(|index| self.labelled(key.choice, index)) {
+                Some(slot) => Routed { place: Place::Slot(slot), anomaly: None },
+                None => self.anonymous(delta, calls),
+            },
+            Route::Table => self.table(delta, calls),
+            Route::Opens => self.opens(delta, calls),
+            Route::Labelled => self.by_label(delta, calls),
+        }
+    }
+
+    /// The slot of a key by index, then id, then item id; without any of them the latest (WIRE_FORMATS 11.5.6).
+    pub(crate) fn find(&self, key: &CallKey<'_>) -> Option<SlotId> {
+        let by_id = |id: Option<&str>| id.and_then(|id| self.identified(key.choice, id));
+        match (index(key), key.id, key.item_id) {
+            (None, None, None) => self.latest(key.choice),
+            (index, id, item_id) => {
+                index.and_then(|index| self.labelled(key.choice, index)).or_else(|| by_id(id)).or_else(|| by_id(item_id))
+            }
+        }
+    }
+
+    /// Notes that a slot was opened or continued by this delta.
+    #[inline]
+    pub(crate) fn touched(&mut self, slot: SlotId, key: &CallKey<'_>, opened: bool) {
+        if let Some(index) = index(key) {
+            match self.labels.binary_search_by_key(&(key.choice, index), |&(label, _)| label) {
+                Ok(at) => {
+                    if let Some(entry) = self.labels.get_mut(at) {
+                        entry.1 = slot;
+                    }
+                }
+                Err(at) => self.labels.insert(at, ((key.choice, index), slot)),
+            }
+        }
+        for id in [key.id, key.item_id].into_iter().flatten() {
+            if self.identified(key.choice, id) != Some(slot) {
+                self.ids.insert((key.choice, id.to_owned()), slot);
+            }
+        }
+        match self.latest.iter_mut().find(|(choice, _)| *choice == key.choice) {
+            Some(latest) => latest.1 = slot,
+            None => self.latest.push((key.choice, slot)),
+        }
+        self.touched_in = self.event;
+        self.settled_on = Some(slot).filter(|_| !opened && index(key).is_none() && key.id.is_none());
+        if opened {
+            if self.opened_in != self.event {
+                self.opened.clear();
+                self.opened_in = self.event;
+            }
+            self.opened.push(slot);
+        }
+    }
+
+    #[inline]
+    fn labelled(&self, choice: u32, index: i64) -> Option<SlotId> {
+        let at = self.labels.binary_search_by_key(&(choice, index), |&(label, _)| label).ok()?;
+        self.labels.get(at).map(|&(_, slot)| slot)
+    }
+
+    fn identified(&self, choice: u32, id: &str) -> Option<SlotId> {
+        // The key is owned; without an entry there is nothing to allocate for.
+        if self.ids.is_empty() { None } else { self.ids.get(&(choice, id.to_owned())).copied() }
+    }
+
+    fn latest(&self, choice: u32) -> Option<SlotId> {
+        self.latest.iter().find(|(of, _)| *of == choice).map(|&(_, slot)| slot)
+    }
+
+    /// [`Route::Opens`].
+    fn opens(&self, delta: &CallDelta<'_>, calls: &impl Calls) -> Routed {
+        let known = index(&delta.key).and_then(|index| self.labelled(delta.key.choice, index));
+        if let Some((slot, call)) = known.and_then(|slot| Some((slot, calls.call(slot)?))) {
+            // Fragments that came before their start wait in a slot without name and id.
+            if call.id.is_none() && call.name.is_empty() {
+                return Routed { place: Place::Slot(slot), anomaly: None };
+            }
+            if call.id.is_some() && call.id.as_deref() == delta.key.id && call.is_blank() {
+                return Routed { place: Place::Slot(slot), anomaly: Some(AnomalyKind::RepeatedStart) };
+            }
+        }
+        Routed { place: Place::New, anomaly: None }
+    }
+
+    /// [`Route::Labelled`].
+    fn by_label(&self, delta: &CallDelta<'_>, calls: &impl Calls) -> Routed {
+        let key = &delta.key;
+        let named = delta.name.is_some() || key.id.is_some();
+        match self.find(key) {
+            None if named => Routed { place: Place::New, anomaly: None },
+            None => Routed { place: Place::New, anomaly: Some(AnomalyKind::UnknownLabel) },
+            Some(slot) => match calls.call(slot) {
+                // A label whose call has ended starts over with another id (R19; several responses in one body).
+                None if key.id.is_some_and(|id| self.identified(key.choice, id) != Some(slot)) && named => {
+                    Routed { place: Place::New, anomaly: None }
+                }
+                _ => Routed { place: Place::Slot(slot), anomaly: None },
+            },
+        }
+    }
+
+    /// The table, for a delta with an id or a name.
+    fn table(&self, delta: &CallDelta<'_>, calls: &impl Calls) -> Routed {
+        let key = &delta.key;
+        let to = |slot| Routed { place: Place::Slot(slot), anomaly: None };
+        let new = Routed { place: Place::New, anomaly: None };
+        let piece = piece(delta);
+        let has_piece = piece.is_some_and(|piece| !piece.is_empty());
+        let opens = piece.is_some_and(Scan::opens);
+        let label = index(key);
+        let by_label = label.and_then(|index| self.labelled(key.choice, index));
+        let labelled = by_label.and_then(|slot| Some((slot, calls.call(slot)?)));
+        let latest = self.latest(key.choice).and_then(|slot| Some((slot, calls.call(slot)?)));
+        let unfinished = latest.filter(|(_, call)| !call.is_whole());
+
+        let Some(id) = key.id else {
+            let Some(name) = delta.name else { return self.anonymous(delta, calls) };
+            return match labelled {
+                // D10
+                Some((slot, call)) if call.name.is_empty() => to(slot),
+                // D11
+                Some((slot, call)) if call.name == name => {
+                    let again = call.is_whole() && !call.is_empty_object() && opens && piece != Some(call.raw());
+                    if again { Routed { place: Place::New, anomaly: Some(AnomalyKind::ReusedIndex) } } else { to(slot) }
+                }
+                // D12
+                Some((slot, call)) if call.raw().is_empty() && !has_piece => to(slot),
+                // D14
+                Some(_) => Routed { place: Place::New, anomaly: Some(AnomalyKind::ReusedIndex) },
+                None => match unfinished.filter(|_| label.is_none() && self.touched_in != self.event) {
+                    // D13
+                    Some((slot, call)) if call.name.is_empty() || (call.name == name && !opens) => to(slot),
+                    // D14
+                    _ => new,
+                },
+            };
+        };
+        if let Some((slot, call)) = self.identified(key.choice, id).and_then(|slot| Some((slot, calls.call(slot)?))) {
+            let whole = delta.name.is_some() && call.is_whole();
+            // D1
+            let elsewhere = whole && label.is_some() && by_label != Some(slot);
+            // D2
+            let again = whole && !call.is_empty_object() && opens && piece != Some(call.raw());
+            if elsewhere || again {
+                return Routed { place: Place::New, anomaly: Some(AnomalyKind::SharedId) };
+            }
+            // D3
+            return to(slot);
+        }
+        // The id is new from here on.
+        if let Some(name) = delta.name {
+            return match labelled {
+                // D4
+                Some((slot, call)) if call.id.is_none() && (call.name.is_empty() || (call.name == name && !call.is_whole())) => {
+                    Routed { place: Place::Slot(slot), anomaly: Some(AnomalyKind::LateId) }
+                }
+                // D5
+                Some((slot, call)) if call.name == name && !call.is_blank() && !call.is_whole() && !opens => {
+                    Routed { place: Place::Slot(slot), anomaly: Some(AnomalyKind::DriftingId) }
+                }
+                // D6
+                Some(_) => Routed { place: Place::New, anomaly: Some(AnomalyKind::ReusedIndex) },
+                None => new,
+            };
+        }
+        // D0: metadata alone never opens a call (Q74).
+        if piece.is_none() && !delta.extras.is_empty() {
+            return match labelled.or(latest) {
+                Some((slot, _)) => to(slot),
+                None => Routed { place: Place::Nowhere, anomaly: Some(AnomalyKind::UnknownLabel) },
+            };
+        }
+        match (labelled, unfinished) {
+            // D7
+            (Some((slot, call)), _) => {
+                let anomaly = if call.id.is_none() { AnomalyKind::LateId } else { AnomalyKind::DriftingId };
+                Routed { place: Place::Slot(slot), anomaly: Some(anomaly) }
+            }
+            // D8
+            (None, Some((slot, call))) if has_piece && (call.is_blank() || !opens) => {
+                Routed { place: Place::Slot(slot), anomaly: Some(AnomalyKind::DriftingId) }
+            }
+            // D9
+            _ => new,
+        }
+    }
+
+    /// The table, for a delta with neither id nor name whose label is unknown or missing.
+    fn anonymous(&self, delta: &CallDelta<'_>, calls: &impl Calls) -> Routed {
+        let key = &delta.key;
+        let choice = key.choice;
+        let to = |slot, anomaly| Routed { place: Place::Slot(slot), anomaly: Some(anomaly) };
+        let label = index(key);
+        let why = if label.is_some() { AnomalyKind::UnknownLabel } else { AnomalyKind::MissingIndex };
+        let latest = self.latest(choice).and_then(|slot| Some((slot, calls.call(slot)?)));
+        // D0, and an entry that says nothing at all (Q44).
+        if piece(delta).is_none_or(str::is_empty) {
+            return match latest {
+                Some((slot, _)) if !delta.extras.is_empty() => Routed { place: Place::Slot(slot), anomaly: None },
+                _ => Routed { place: Place::Nowhere, anomaly: None },
+            };
+        }
+        // As many entries without index as the last event opened calls: they pair by position.
+        let (position, of) = key.position;
+        if label.is_none() && of > 1 && of == self.opened.len() {
+            if let Some(slot) = self.opened.get(position).copied().filter(|&slot| calls.call(slot).is_some()) {
+                return to(slot, why);
+            }
+        }
+        match latest {
+            Some((slot, call)) if !call.is_whole() => {
+                // D16, unless another call is as half open as this one and has no label either.
+                let half_open = |call: &PartialCall| {
+                    call.choice == choice && call.wire_index.is_none_or(|index| index < 0) && !call.is_blank() && !call.is_whole()
+                };
+                let asks = label.is_none() && self.settled_on != Some(slot) && half_open(call);
+                let mut others = (0..calls.count()).filter(|&other| other != slot);
+                let rival = asks && others.any(|other| calls.call(other).is_some_and(half_open));
+                to(slot, if rival { AnomalyKind::AmbiguousFragment } else { why })
+            }
+            // D17
+            Some((slot, _)) if label.is_none() => to(slot, why),
+            // D18
+            _ => Routed { place: Place::New, anomaly: Some(why) },
+        }
+    }
+}
+
+/// A label; negative means absent (WIRE_FORMATS Q6).
+#[inline]
+fn index(key: &CallKey<'_>) -> Option<i64> {
+    key.index.filter(|&index| index >= 0)
+}
+
+fn piece<'a>(delta: &CallDelta<'a>) -> Option<&'a str> {
+    match delta.arguments {
+        ArgumentsPart::None | ArgumentsPart::Initial(_) => None,
+        ArgumentsPart::Fragment(fragment) => Some(fragment.text),
+        ArgumentsPart::Whole(text) | ArgumentsPart::Restated(text) => Some(text),
+    }
+}

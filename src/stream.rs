@@ -1,0 +1,233 @@
+//! The parser over a stream of chunks: `Poll` outside, no decision inside.
+
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use futures::Stream;
+use futures::stream::FusedStream;
+use pin_project_lite::pin_project;
+
+use crate::call::ToolCall;
+use crate::config::Config;
+use crate::error::{Error, ErrorKind};
+use crate::event::Event;
+use crate::parser::ToolCallParser;
+use crate::wire::WireFormat;
+
+type BoxError = Box<dyn std::error::Error + Send + Sync + 'static>;
+
+pin_project! {
+    /// Every event of a stream of chunks, owned.
+    ///
+    /// Fused: after `None`, or after an error, nothing more comes. Cancel-safe: the parser holds what was read, so a `next()`
+    /// that is dropped while it waits loses nothing. A transport's error comes after everything that had arrived whole, open
+    /// calls flagged before it; its source is the transport's error.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{ByteStreamExt, Event, WireFormat};
+    /// use futures::StreamExt;
+    ///
+    /// # futures::executor::block_on(async {
+    /// let chunks = futures::stream::iter([Ok::<_, std::io::Error>(b"data: {\"choices\":[{\"delta\":{\"content\":\"Hi\"}}]}\n\ndata: [DONE]\n\n")]);
+    /// let mut events = chunks.tool_events(WireFormat::OpenAiChat);
+    /// let first = events.next().await.unwrap()?;
+    /// assert!(matches!(first, Event::Text { text, .. } if text == "Hi"));
+    /// # Ok::<(), callstitch::Error>(())
+    /// # }).unwrap();
+    /// ```
+    #[derive(Debug)]
+    #[must_use = "streams do nothing unless polled"]
+    pub struct EventStream<S> {
+        #[pin]
+        chunks: S,
+        parser: ToolCallParser,
+        ended: bool,
+    }
+}
+
+pin_project! {
+    /// The calls of a stream of chunks, whole and flagged. As [`EventStream`] otherwise.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{ByteStreamExt, WireFormat};
+    /// use futures::StreamExt;
+    ///
+    /// # futures::executor::block_on(async {
+    /// # let body = futures::stream::iter([Ok::<_, std::io::Error>(&br#"data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"call_1","function":{"name":"get_now","arguments":"{}"}}]}}]}
+    /// #
+    /// # data: [DONE]
+    /// #
+    /// # "#[..])]);
+    /// let mut calls = body.tool_calls(WireFormat::Auto);
+    /// while let Some(call) = calls.next().await {
+    ///     assert_eq!(call?.name(), "get_now");
+    /// }
+    /// # Ok::<(), callstitch::Error>(())
+    /// # }).unwrap();
+    /// ```
+    #[derive(Debug)]
+    #[must_use = "streams do nothing unless polled"]
+    pub struct ToolCallStream<S> {
+        #[pin]
+        events: EventStream<S>,
+    }
+}
+
+/// Wraps any stream of byte chunks, such as a response body.
+pub trait ByteStreamExt<B, E>: Stream<Item = Result<B, E>> + Sized
+where
+    B: AsRef<[u8]>,
+    E: Into<BoxError>,
+{
+    /// The tool calls of this body. Text, reasoning and the rest pass unseen.
+    fn tool_calls(self, format: WireFormat) -> ToolCallStream<Self> {
+        ToolCallStream::new(self, ToolCallParser::with_config(format, Config::default().calls_only(true)))
+    }
+
+    /// Every event of this body.
+    fn tool_events(self, format: WireFormat) -> EventStream<Self> {
+        EventStream::new(self, ToolCallParser::new(format))
+    }
+}
+
+impl<S, B, E> ByteStreamExt<B, E> for S
+where
+    S: Stream<Item = Result<B, E>>,
+    B: AsRef<[u8]>,
+    E: Into<BoxError>,
+{
+}
+
+impl<S> EventStream<S> {
+    /// The events of these chunks, read by this parser.
+    pub fn new(chunks: S, parser: ToolCallParser) -> Self {
+        EventStream { chunks, parser, ended: false }
+    }
+
+    /// The parser: its format, its end, its calls in progress.
+    pub fn parser(&self) -> &ToolCallParser {
+        &self.parser
+    }
+
+    /// The parser, to look at the calls in progress.
+    pub fn parser_mut(&mut self) -> &mut ToolCallParser {
+        &mut self.parser
+    }
+
+    /// The chunks that were not read yet, and the parser.
+    pub fn into_parts(self) -> (S, ToolCallParser) {
+        (self.chunks, self.parser)
+    }
+}
+
+impl<S> ToolCallStream<S> {
+    /// The calls of these chunks, read by this parser.
+    pub fn new(chunks: S, parser: ToolCallParser) -> Self {
+        ToolCallStream { events: EventStream::new(chunks, parser) }
+    }
+
+    /// The parser: its format, its end, its calls in progress.
+    pub fn parser(&self) -> &ToolCallParser {
+        &self.events.parser
+    }
+
+    /// The parser, to look at the calls in progress.
+    pub fn parser_mut(&mut self) -> &mut ToolCallParser {
+        &mut self.events.parser
+    }
+
+    /// The chunks that were not read yet, and the parser.
+    pub fn into_parts(self) -> (S, ToolCallParser) {
+        self.events.into_parts()
+    }
+}
+
+impl<S, B, E> EventStream<S>
+where
+    S: Stream<Item = Result<B, E>>,
+    B: AsRef<[u8]>,
+    E: Into<BoxError>,
+{
+    /// Polls for the next thing that `pick` finds among the events.
+    fn poll_pick<T>(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        mut pick: impl FnMut(Result<Event<'_>, Error>) -> Option<T>,
+    ) -> Poll<Option<T>> {
+        let mut this = self.project();
+        loop {
+            if let Some(found) = this.parser.events().find_map(&mut pick) {
+                return Poll::Ready(Some(found));
+            }
+            if *this.ended {
+                return Poll::Ready(None);
+            }
+            // The events stay in the parser until the next turn of the loop takes them.
+            match ready!(this.chunks.as_mut().poll_next(cx)) {
+                Some(Ok(chunk)) => drop(this.parser.push(chunk.as_ref())),
+                Some(Err(error)) => {
+                    let at = this.parser.offset();
+                    let error = Error::new(ErrorKind::Transport, at, "the transport failed").with_source(error);
+                    drop(this.parser.abort_with(error));
+                }
+                None => drop(this.parser.finish()),
+            }
+            *this.ended = this.parser.end().is_some();
+        }
+    }
+}
+
+impl<S, B, E> Stream for EventStream<S>
+where
+    S: Stream<Item = Result<B, E>>,
+    B: AsRef<[u8]>,
+    E: Into<BoxError>,
+{
+    type Item = Result<Event<'static>, Error>;
+
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.poll_pick(cx, |event| Some(event.map(Event::into_owned)))
+    }
+}
+
+impl<S, B, E> Stream for ToolCallStream<S>
+where
+    S: Stream<Item = Result<B, E>>,
+    B: AsRef<[u8]>,
+    E: Into<BoxError>,
+{
+    type Item = Result<ToolCall, Error>;
+
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.project().events.poll_pick(cx, |event| match event {
+            Ok(event) => event.into_call().map(Ok),
+            Err(error) => Some(Err(error)),
+        })
+    }
+}
+
+impl<S, B, E> FusedStream for EventStream<S>
+where
+    S: Stream<Item = Result<B, E>>,
+    B: AsRef<[u8]>,
+    E: Into<BoxError>,
+{
+    fn is_terminated(&self) -> bool {
+        self.ended && self.parser.is_drained()
+    }
+}
+
+impl<S, B, E> FusedStream for ToolCallStream<S>
+where
+    S: Stream<Item = Result<B, E>>,
+    B: AsRef<[u8]>,
+    E: Into<BoxError>,
+{
+    fn is_terminated(&self) -> bool {
+        self.events.is_terminated()
+    }
+}
