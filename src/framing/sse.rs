@@ -1,0 +1,427 @@
+//! Server-sent events, as the WHATWG standard has them and as they are really sent (WIRE_FORMATS 0.4).
+//!
+//! A complete line is read in place in the chunk; only the line that a chunk leaves unfinished is carried over, and only the
+//! fields of an event that a chunk leaves open are copied. An event with one `data` line wholly inside a chunk is given out
+//! borrowed from it.
+//!
+//! Beyond the standard:
+//!
+//! 1. A field `error:` is data, and its event an [`Origin::Exception`].
+//! 2. The end of the body dispatches an open event as [`Origin::Unterminated`]; an unfinished last line counts as a line,
+//!    unless it is no more than the beginning of a field's name.
+//! 3. Lines that are no field are collected as [`Origin::Bare`] text: a proxy's message, a bare JSON error. Which lines?
+//!    - A line of the shape `name: value`, the name only of ASCII letters, digits, `-` and `_`, is an unknown field. As the
+//!      standard says it is ignored, if it stands in an event, that is, in a block of lines with a known field. A block of
+//!      unknown fields alone is bare text: `Error: connection reset`.
+//!    - Any other line is bare text wherever it stands: `upstream error: read`, `{"error":{`, `"code": 503,`, `}`.
+//!    - Bare text ends at a known field, at a blank line (unless it began with a bracket that is not closed yet: a
+//!      pretty-printed document may hold blank lines), or with the body. Once it has begun, unknown fields belong to it.
+//!    - A blank line dispatches the event it ends first, then the bare text that came in between.
+
+use memchr::memchr2;
+
+use super::brackets::Brackets;
+use super::{BOM, FrameLimits, advance, clear, decode, give, over_limit};
+use crate::error::Error;
+use crate::framing::{Frame, Origin};
+
+/// The machine. Between two chunks:
+///
+/// ```text
+///   carry                 the unfinished line
+///   event, data, start    the event whose blank line has not come      Open::here is their part that lies in this chunk
+///   bare                  the text whose end has not come
+/// ```
+#[derive(Debug)]
+pub(crate) struct Sse {
+    limits: FrameLimits,
+    /// Bytes pushed so far.
+    offset: u64,
+    /// The last byte was a CR, which ended its line. If the next is an LF it belongs to the same line end.
+    after_cr: bool,
+    /// The unfinished line. Holds no CR and no LF, so none of it is searched again.
+    carry: Vec<u8>,
+    event: Held,
+    data: Held,
+    /// Some `error` field is part of the event.
+    exception: bool,
+    /// The open event has a known field, in this chunk or an earlier one.
+    in_event: bool,
+    /// Offset of the open event's first known field.
+    start: u64,
+    bare: Bare,
+}
+
+/// A field's value, copied because its chunk is gone or because it has several lines.
+#[derive(Debug, Default)]
+struct Held {
+    is_set: bool,
+    bytes: Vec<u8>,
+}
+
+/// Text that is no field.
+#[derive(Debug, Default)]
+struct Bare {
+    bytes: Vec<u8>,
+    start: u64,
+    /// Some line was no unknown field.
+    is_text: bool,
+    /// It began with a bracket.
+    is_document: bool,
+    brackets: Brackets,
+}
+
+/// The fields of the open event that still lie in the chunk.
+#[derive(Debug, Default)]
+struct Here<'c> {
+    event: Option<&'c [u8]>,
+    data: Option<&'c [u8]>,
+}
+
+impl Sse {
+    pub(super) fn new(limits: FrameLimits) -> Self {
+        Sse {
+            limits,
+            offset: 0,
+            after_cr: false,
+            carry: Vec::new(),
+            event: Held::default(),
+            data: Held::default(),
+            exception: false,
+            in_event: false,
+            start: 0,
+            bare: Bare::default(),
+        }
+    }
+
+    pub(super) fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    pub(super) fn reset(&mut self) {
+        self.offset = 0;
+        self.after_cr = false;
+        clear(&mut self.carry);
+        self.close_event();
+        self.bare.clear();
+    }
+
+    pub(super) fn push(
+        &mut self,
+        chunk: &[u8],
+        sink: &mut impl FnMut(Frame<'_>),
+    ) -> Result<(), Error> {
+        let result = self.push_lines(chunk, sink);
+        if result.is_err() {
+            let offset = self.offset;
+            self.reset();
+            self.offset = offset;
+        }
+        result
+    }
+
+    fn push_lines(
+        &mut self,
+        chunk: &[u8],
+        sink: &mut impl FnMut(Frame<'_>),
+    ) -> Result<(), Error> {
+        // The offset of `rest`'s first byte is the end of the chunk less what is left of it.
+        self.offset = advance(self.offset, chunk.len());
+        let end = self.offset;
+        let mut rest = chunk;
+
+        if self.after_cr && !rest.is_empty() {
+            self.after_cr = false;
+            rest = rest.strip_prefix(b"\n").unwrap_or(rest);
+        }
+        if !self.carry.is_empty() {
+            let Some(at) = memchr2(b'\n', b'\r', rest) else {
+                return self.carry_on(rest);
+            };
+            let (tail, after) = rest.split_at_checked(at).unwrap_or((rest, &[]));
+            self.carry_on(tail)?;
+            let carry = std::mem::take(&mut self.carry);
+            let mut here = Here::default();
+            let line_start = end - after.len() as u64 - carry.len() as u64;
+            self.line(&carry, line_start, &mut here, sink)?;
+            rest = self.line_end(after);
+            if let [b'\n' | b'\r', ..] = rest {
+                // The event ends while its last line can still be lent from the carry: a long line is not copied twice.
+                self.line(&[], end - rest.len() as u64, &mut here, sink)?;
+                rest = self.line_end(rest);
+            }
+            self.keep(here);
+            self.carry = carry;
+            clear(&mut self.carry);
+        }
+
+        let mut here = Here::default();
+        while let Some(at) = memchr2(b'\n', b'\r', rest) {
+            let Some((line, after)) = rest.split_at_checked(at) else { break };
+            self.line(line, end - rest.len() as u64, &mut here, sink)?;
+            rest = self.line_end(after);
+        }
+        self.keep(here);
+        self.carry_on(rest)
+    }
+
+    pub(super) fn finish(&mut self, sink: &mut impl FnMut(Frame<'_>)) -> Result<(), Error> {
+        let carry = std::mem::take(&mut self.carry);
+        let mut here = Here::default();
+        let says_nothing =
+            [&b"data"[..], b"event", b"error", b"id", b"retry"].iter().any(|f| f.starts_with(&carry));
+        if !says_nothing {
+            self.line(&carry, self.offset - carry.len() as u64, &mut here, sink)?;
+        }
+        self.dispatch(&mut here, Origin::Unterminated, sink);
+        self.bare.give(sink);
+        self.carry = carry;
+        clear(&mut self.carry);
+        Ok(())
+    }
+
+    /// Keeps the beginning of a line whose end is not in the chunk.
+    fn carry_on(&mut self, part: &[u8]) -> Result<(), Error> {
+        if self.carry.len() + part.len() > self.limits.line {
+            let line_start = self.offset - self.carry.len() as u64 - part.len() as u64;
+            let limit = self.limits.line;
+            return Err(over_limit("a line", limit, advance(line_start, limit)));
+        }
+        self.carry.extend_from_slice(part);
+        Ok(())
+    }
+
+    /// Takes the line end that `rest` begins with.
+    #[inline]
+    fn line_end<'c>(&mut self, rest: &'c [u8]) -> &'c [u8] {
+        match rest {
+            [b'\r', b'\n', after @ ..] | [b'\n', after @ ..] => after,
+            [b'\r'] => {
+                self.after_cr = true;
+                &[]
+            }
+            [b'\r', after @ ..] => after,
+            _ => rest,
+        }
+    }
+
+    /// Takes one line without its line end, at this offset.
+    #[inline]
+    fn line<'c>(
+        &mut self,
+        line: &'c [u8],
+        at: u64,
+        here: &mut Here<'c>,
+        sink: &mut impl FnMut(Frame<'_>),
+    ) -> Result<(), Error> {
+        if line.len() > self.limits.line {
+            return Err(over_limit("a line", self.limits.line, advance(at, self.limits.line)));
+        }
+        let (line, at) = match line.strip_prefix(BOM) {
+            Some(line) if at == 0 => (line, BOM.len() as u64),
+            _ => (line, at),
+        };
+        if let Some(value) = line.strip_prefix(b"data:") {
+            self.known_field(at, sink);
+            return self.data_line(value, at, here);
+        }
+        if let Some(value) = line.strip_prefix(b"event:") {
+            self.known_field(at, sink);
+            here.event = Some(without_space(value));
+            return Ok(());
+        }
+        if line.is_empty() {
+            self.dispatch(here, Origin::Event, sink);
+            if self.bare.is_document && !self.bare.brackets.is_balanced() {
+                return self.bare.line(line, at, false, self.limits.frame);
+            }
+            self.bare.give(sink);
+            return Ok(());
+        }
+        self.rare_line(line, at, here, sink)
+    }
+
+    fn rare_line<'c>(
+        &mut self,
+        line: &'c [u8],
+        at: u64,
+        here: &mut Here<'c>,
+        sink: &mut impl FnMut(Frame<'_>),
+    ) -> Result<(), Error> {
+        let colon = memchr::memchr(b':', line);
+        let (name, value) = match colon.and_then(|colon| line.split_at_checked(colon)) {
+            Some((name, value)) => (name, value.get(1..)),
+            None => (line, None),
+        };
+        match (name, value) {
+            (b"", Some(_)) => Ok(()),
+            (b"data", None) => {
+                self.known_field(at, sink);
+                self.data_line(b"", at, here)
+            }
+            (b"event", None) => {
+                self.known_field(at, sink);
+                here.event = Some(b"");
+                Ok(())
+            }
+            (b"error", Some(value)) => {
+                self.known_field(at, sink);
+                self.exception = true;
+                self.data_line(value, at, here)
+            }
+            (b"id" | b"retry", _) => {
+                self.known_field(at, sink);
+                Ok(())
+            }
+            _ => {
+                let is_field = value.is_some()
+                    && name.iter().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'));
+                if is_field && self.in_event && self.bare.bytes.is_empty() {
+                    return Ok(());
+                }
+                self.bare.line(line, at, !is_field, self.limits.frame)
+            }
+        }
+    }
+
+    /// A known field begins an event, unless one is open, and ends bare text.
+    #[inline]
+    fn known_field(&mut self, at: u64, sink: &mut impl FnMut(Frame<'_>)) {
+        if !self.in_event {
+            self.in_event = true;
+            self.start = at;
+        }
+        if !self.bare.bytes.is_empty() {
+            if self.bare.is_text {
+                self.bare.give(sink);
+            }
+            self.bare.clear();
+        }
+    }
+
+    #[inline]
+    fn data_line<'c>(
+        &mut self,
+        value: &'c [u8],
+        at: u64,
+        here: &mut Here<'c>,
+    ) -> Result<(), Error> {
+        let value = without_space(value);
+        let limit = self.limits.frame;
+        if here.data.is_none() && !self.data.is_set {
+            if value.len() > limit {
+                return Err(over_limit("an event's data", limit, at));
+            }
+            here.data = Some(value);
+            return Ok(());
+        }
+        if let Some(first) = here.data.take() {
+            self.data.set(first);
+        }
+        if self.data.bytes.len() + 1 + value.len() > limit {
+            return Err(over_limit("an event's data", limit, at));
+        }
+        self.data.bytes.push(b'\n');
+        self.data.bytes.extend_from_slice(value);
+        Ok(())
+    }
+
+    /// Ends the open event. Without data there is nothing to give.
+    #[inline]
+    fn dispatch(&mut self, here: &mut Here<'_>, origin: Origin, sink: &mut impl FnMut(Frame<'_>)) {
+        let Here { event, data } = std::mem::take(here);
+        if let Some(data) = data.or(self.data.get()) {
+            let event = event.or(self.event.get()).filter(|event| !event.is_empty()).map(decode);
+            let (data, lossy) = decode(data);
+            let origin = if self.exception { Origin::Exception } else { origin };
+            sink(Frame {
+                data: &data,
+                event: event.as_ref().map(|(event, _)| &**event),
+                origin,
+                offset: self.start,
+                lossy,
+            });
+        }
+        self.close_event();
+    }
+
+    #[inline]
+    fn close_event(&mut self) {
+        self.in_event = false;
+        self.exception = false;
+        self.event.clear();
+        self.data.clear();
+    }
+
+    /// Copies what the open event has in the chunk, before the chunk goes.
+    fn keep(&mut self, here: Here<'_>) {
+        if let Some(event) = here.event {
+            self.event.set(event);
+        }
+        if let Some(data) = here.data {
+            self.data.set(data);
+        }
+    }
+}
+
+impl Held {
+    fn get(&self) -> Option<&[u8]> {
+        self.is_set.then_some(&self.bytes)
+    }
+
+    fn set(&mut self, value: &[u8]) {
+        self.is_set = true;
+        self.bytes.clear();
+        self.bytes.extend_from_slice(value);
+    }
+
+    #[inline]
+    fn clear(&mut self) {
+        if self.is_set {
+            self.is_set = false;
+            clear(&mut self.bytes);
+        }
+    }
+}
+
+impl Bare {
+    fn line(&mut self, line: &[u8], at: u64, is_text: bool, limit: usize) -> Result<(), Error> {
+        if self.bytes.is_empty() {
+            let Some(first) = line.trim_ascii_start().first() else { return Ok(()) };
+            self.is_document = matches!(first, b'{' | b'[');
+            self.start = at;
+        } else {
+            self.bytes.push(b'\n');
+        }
+        if self.bytes.len() + line.len() > limit {
+            return Err(over_limit("text between events", limit, at));
+        }
+        self.bytes.extend_from_slice(line);
+        self.is_text |= is_text;
+        self.brackets.scan_all(line);
+        Ok(())
+    }
+
+    fn give(&mut self, sink: &mut impl FnMut(Frame<'_>)) {
+        let text = self.bytes.trim_ascii_end();
+        if !text.is_empty() {
+            give(sink, text, Origin::Bare, self.start);
+        }
+        self.clear();
+    }
+
+    fn clear(&mut self) {
+        if !self.bytes.is_empty() {
+            clear(&mut self.bytes);
+            self.is_text = false;
+            self.is_document = false;
+            self.brackets = Brackets::default();
+        }
+    }
+}
+
+/// A field's value: at most one space after the colon is not part of it.
+#[inline]
+fn without_space(value: &[u8]) -> &[u8] {
+    value.strip_prefix(b" ").unwrap_or(value)
+}
