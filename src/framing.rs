@@ -74,7 +74,13 @@ impl<'a> Frame<'a> {
     /// An ordinary frame with this payload, at offset 0.
     #[must_use]
     pub fn new(data: &'a str) -> Self {
-        Frame { data, event: None, origin: Origin::Event, offset: 0, lossy: false }
+        Frame {
+            data,
+            event: None,
+            origin: Origin::Event,
+            offset: 0,
+            lossy: false,
+        }
     }
 
     /// The same frame with an event field.
@@ -187,6 +193,15 @@ impl Framing {
 
 const BOM: &[u8] = b"\xEF\xBB\xBF";
 
+/// These bytes and their offset, without the BOM that may begin the body.
+#[inline]
+fn without_bom(bytes: &[u8], at: u64) -> (&[u8], u64) {
+    match bytes.strip_prefix(BOM).filter(|_| at == 0) {
+        Some(text) => (text, BOM.len() as u64),
+        None => (bytes, at),
+    }
+}
+
 /// A buffer that one large frame has blown up beyond this is cut back to it.
 const KEEP_BYTES: usize = 64 << 10;
 
@@ -208,13 +223,23 @@ fn decode(bytes: &[u8]) -> (Cow<'_, str>, bool) {
 /// Gives a payload without event field to the sink.
 fn give(sink: &mut impl FnMut(Frame<'_>), data: &[u8], origin: Origin, offset: u64) {
     let (data, lossy) = decode(data);
-    sink(Frame { data: &data, event: None, origin, offset, lossy });
+    sink(Frame {
+        data: &data,
+        event: None,
+        origin,
+        offset,
+        lossy,
+    });
 }
 
-/// Some bytes passed a limit; `offset` is that of the first byte too many, or of the line that was too much.
+/// A limit was passed; `offset` is that of the first byte too many, or of the line or frame that was too much.
 #[cold]
 fn over_limit(what: &str, limit: usize, offset: u64) -> Error {
-    Error::new(ErrorKind::Limit, offset, format!("{what} is longer than the limit of {limit} bytes"))
+    Error::new(
+        ErrorKind::Limit,
+        offset,
+        format!("{what} is longer than the limit of {limit} bytes"),
+    )
 }
 
 /// A body offset this many bytes on.

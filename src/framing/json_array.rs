@@ -7,7 +7,7 @@
 use memchr::memchr3;
 
 use super::brackets::Brackets;
-use super::{BOM, FrameLimits, advance, clear, give, over_limit};
+use super::{FrameLimits, advance, clear, give, over_limit, without_bom};
 use crate::error::Error;
 use crate::framing::{Frame, Origin};
 
@@ -91,7 +91,11 @@ impl JsonArray {
                     rest = rest.get(at..).unwrap_or_default();
                     self.start = self.offset - rest.len() as u64;
                     let is_object = rest.first() == Some(&b'{');
-                    self.cursor = if is_object { Cursor::InObject } else { Cursor::InText };
+                    self.cursor = if is_object {
+                        Cursor::InObject
+                    } else {
+                        Cursor::InText
+                    };
                     continue;
                 }
                 Cursor::InObject => self.brackets.scan(rest),
@@ -142,16 +146,14 @@ impl JsonArray {
         if self.cursor == Cursor::InObject {
             return give(sink, bytes, Origin::Event, self.start);
         }
-        let text = match bytes.strip_prefix(BOM) {
-            Some(text) if self.start == 0 => text,
-            _ => bytes,
-        };
+        let (text, at) = without_bom(bytes, self.start);
         let is_text = |byte: &u8| !is_separator(*byte);
-        if let (Some(first), Some(last)) = (text.iter().position(is_text), text.iter().rposition(is_text))
-        {
-            let skipped = bytes.len() - text.len() + first;
+        if let (Some(first), Some(last)) = (
+            text.iter().position(is_text),
+            text.iter().rposition(is_text),
+        ) {
             let text = text.get(first..=last).unwrap_or_default();
-            give(sink, text, Origin::Bare, advance(self.start, skipped));
+            give(sink, text, Origin::Bare, advance(at, first));
         }
     }
 

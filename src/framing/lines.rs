@@ -12,7 +12,7 @@
 use memchr::memchr;
 
 use super::brackets::Brackets;
-use super::{BOM, FrameLimits, advance, clear, give, over_limit};
+use super::{FrameLimits, advance, clear, give, over_limit, without_bom};
 use crate::error::Error;
 use crate::framing::{Frame, Origin};
 
@@ -67,16 +67,14 @@ impl Lines {
         result
     }
 
-    fn push_lines(
-        &mut self,
-        chunk: &[u8],
-        sink: &mut impl FnMut(Frame<'_>),
-    ) -> Result<(), Error> {
+    fn push_lines(&mut self, chunk: &[u8], sink: &mut impl FnMut(Frame<'_>)) -> Result<(), Error> {
         self.offset = advance(self.offset, chunk.len());
         let end = self.offset;
         let mut rest = chunk;
         while let Some(at) = memchr(b'\n', rest) {
-            let Some((line, after)) = rest.split_at_checked(at) else { break };
+            let Some((line, after)) = rest.split_at_checked(at) else {
+                break;
+            };
             let after = after.get(1..).unwrap_or_default();
             if self.carry.is_empty() {
                 self.line(line, end - rest.len() as u64, sink)?;
@@ -95,21 +93,34 @@ impl Lines {
 
     pub(super) fn finish(&mut self, sink: &mut impl FnMut(Frame<'_>)) -> Result<(), Error> {
         let carry = std::mem::take(&mut self.carry);
-        let (line, at) = without_line_marks(&carry, self.offset - carry.len() as u64);
+        let at = self.offset - carry.len() as u64;
+        let result = self.last_line(&carry, at, sink);
+        self.close_document();
+        self.carry = carry;
+        clear(&mut self.carry);
+        result
+    }
+
+    /// Takes the line that has no LF, empty where the body ended with one.
+    fn last_line(
+        &mut self,
+        line: &[u8],
+        at: u64,
+        sink: &mut impl FnMut(Frame<'_>),
+    ) -> Result<(), Error> {
+        let (line, at) = without_line_marks(line, at);
         if !self.document.is_empty() && self.cannot_go_on_with(line) {
             self.give_document(Origin::Event, sink);
         }
         if !self.document.is_empty() {
-            let result = self.append(line, at);
+            self.append(line, at)?;
             self.give_document(Origin::Unterminated, sink);
-            result?;
         } else if begins_document(line) {
+            self.check_frame(line, at)?;
             give(sink, line, Origin::Unterminated, at);
         } else if !line.trim_ascii().is_empty() {
             give(sink, line, Origin::Bare, at);
         }
-        self.carry = carry;
-        clear(&mut self.carry);
         Ok(())
     }
 
@@ -118,7 +129,11 @@ impl Lines {
         let len = self.carry.len() + part.len();
         if len > self.limits.line {
             let limit = self.limits.line;
-            return Err(over_limit("a line", limit, advance(end - len as u64, limit)));
+            return Err(over_limit(
+                "a line",
+                limit,
+                advance(end - len as u64, limit),
+            ));
         }
         self.carry.extend_from_slice(part);
         Ok(())
@@ -132,7 +147,11 @@ impl Lines {
         sink: &mut impl FnMut(Frame<'_>),
     ) -> Result<(), Error> {
         if line.len() > self.limits.line {
-            return Err(over_limit("a line", self.limits.line, advance(at, self.limits.line)));
+            return Err(over_limit(
+                "a line",
+                self.limits.line,
+                advance(at, self.limits.line),
+            ));
         }
         let (line, at) = without_line_marks(line, at);
         if !self.document.is_empty() {
@@ -152,9 +171,7 @@ impl Lines {
             }
             return Ok(());
         }
-        if line.len() > self.limits.frame {
-            return Err(over_limit("a frame", self.limits.frame, at));
-        }
+        self.check_frame(line, at)?;
         let mut brackets = Brackets::default();
         brackets.scan_all(line);
         if brackets.is_balanced() || brackets.is_in_string() {
@@ -163,6 +180,13 @@ impl Lines {
             self.document.extend_from_slice(line);
             self.start = at;
             self.brackets = brackets;
+        }
+        Ok(())
+    }
+
+    fn check_frame(&self, line: &[u8], at: u64) -> Result<(), Error> {
+        if line.len() > self.limits.frame {
+            return Err(over_limit("a frame", self.limits.frame, at));
         }
         Ok(())
     }
@@ -204,11 +228,7 @@ impl Lines {
 
 /// A line without the BOM of the body's first line and without the CR of a CRLF.
 fn without_line_marks(line: &[u8], at: u64) -> (&[u8], u64) {
-    let line = line.strip_suffix(b"\r").unwrap_or(line);
-    match line.strip_prefix(BOM) {
-        Some(line) if at == 0 => (line, BOM.len() as u64),
-        _ => (line, at),
-    }
+    without_bom(line.strip_suffix(b"\r").unwrap_or(line), at)
 }
 
 fn begins_document(line: &[u8]) -> bool {

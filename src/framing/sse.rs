@@ -21,7 +21,7 @@
 use memchr::memchr2;
 
 use super::brackets::Brackets;
-use super::{BOM, FrameLimits, advance, clear, decode, give, over_limit};
+use super::{FrameLimits, advance, clear, decode, give, over_limit, without_bom};
 use crate::error::Error;
 use crate::framing::{Frame, Origin};
 
@@ -120,11 +120,7 @@ impl Sse {
         result
     }
 
-    fn push_lines(
-        &mut self,
-        chunk: &[u8],
-        sink: &mut impl FnMut(Frame<'_>),
-    ) -> Result<(), Error> {
+    fn push_lines(&mut self, chunk: &[u8], sink: &mut impl FnMut(Frame<'_>)) -> Result<(), Error> {
         // The offset of `rest`'s first byte is the end of the chunk less what is left of it.
         self.offset = advance(self.offset, chunk.len());
         let end = self.offset;
@@ -136,10 +132,10 @@ impl Sse {
         }
         if !self.carry.is_empty() {
             let Some(at) = memchr2(b'\n', b'\r', rest) else {
-                return self.carry_on(rest);
+                return self.carry_on(rest, end - rest.len() as u64);
             };
             let (tail, after) = rest.split_at_checked(at).unwrap_or((rest, &[]));
-            self.carry_on(tail)?;
+            self.carry_on(tail, end - rest.len() as u64)?;
             let carry = std::mem::take(&mut self.carry);
             let mut here = Here::default();
             let line_start = end - after.len() as u64 - carry.len() as u64;
@@ -156,22 +152,33 @@ impl Sse {
         }
 
         let mut here = Here::default();
-        while let Some(at) = memchr2(b'\n', b'\r', rest) {
-            let Some((line, after)) = rest.split_at_checked(at) else { break };
+        loop {
+            // Every second or third line is blank; seeing that needs no search.
+            let at = match rest {
+                [b'\n' | b'\r', ..] => 0,
+                _ => match memchr2(b'\n', b'\r', rest) {
+                    Some(at) => at,
+                    None => break,
+                },
+            };
+            let Some((line, after)) = rest.split_at_checked(at) else {
+                break;
+            };
             self.line(line, end - rest.len() as u64, &mut here, sink)?;
             rest = self.line_end(after);
         }
         self.keep(here);
-        self.carry_on(rest)
+        self.carry_on(rest, end - rest.len() as u64)
     }
 
     pub(super) fn finish(&mut self, sink: &mut impl FnMut(Frame<'_>)) -> Result<(), Error> {
         let carry = std::mem::take(&mut self.carry);
         let mut here = Here::default();
-        let says_nothing =
-            [&b"data"[..], b"event", b"error", b"id", b"retry"].iter().any(|f| f.starts_with(&carry));
-        if !says_nothing {
-            self.line(&carry, self.offset - carry.len() as u64, &mut here, sink)?;
+        let at = self.offset - carry.len() as u64;
+        let (text, _) = without_bom(&carry, at);
+        let fields: [&[u8]; 5] = [b"data", b"event", b"error", b"id", b"retry"];
+        if !fields.iter().any(|name| name.starts_with(text)) {
+            self.line(&carry, at, &mut here, sink)?;
         }
         self.dispatch(&mut here, Origin::Unterminated, sink);
         self.bare.give(sink);
@@ -180,12 +187,15 @@ impl Sse {
         Ok(())
     }
 
-    /// Keeps the beginning of a line whose end is not in the chunk.
-    fn carry_on(&mut self, part: &[u8]) -> Result<(), Error> {
-        if self.carry.len() + part.len() > self.limits.line {
-            let line_start = self.offset - self.carry.len() as u64 - part.len() as u64;
-            let limit = self.limits.line;
-            return Err(over_limit("a line", limit, advance(line_start, limit)));
+    /// Keeps the beginning of a line whose end is not in the chunk; `at` is the offset of this part of it.
+    fn carry_on(&mut self, part: &[u8], at: u64) -> Result<(), Error> {
+        let limit = self.limits.line;
+        if self.carry.len() + part.len() > limit {
+            return Err(over_limit(
+                "a line",
+                limit,
+                advance(at - self.carry.len() as u64, limit),
+            ));
         }
         self.carry.extend_from_slice(part);
         Ok(())
@@ -215,12 +225,13 @@ impl Sse {
         sink: &mut impl FnMut(Frame<'_>),
     ) -> Result<(), Error> {
         if line.len() > self.limits.line {
-            return Err(over_limit("a line", self.limits.line, advance(at, self.limits.line)));
+            return Err(over_limit(
+                "a line",
+                self.limits.line,
+                advance(at, self.limits.line),
+            ));
         }
-        let (line, at) = match line.strip_prefix(BOM) {
-            Some(line) if at == 0 => (line, BOM.len() as u64),
-            _ => (line, at),
-        };
+        let (line, at) = without_bom(line, at);
         if let Some(value) = line.strip_prefix(b"data:") {
             self.known_field(at, sink);
             return self.data_line(value, at, here);
@@ -232,13 +243,22 @@ impl Sse {
         }
         if line.is_empty() {
             self.dispatch(here, Origin::Event, sink);
-            if self.bare.is_document && !self.bare.brackets.is_balanced() {
-                return self.bare.line(line, at, false, self.limits.frame);
-            }
-            self.bare.give(sink);
-            return Ok(());
+            return self.blank_in_bare(at, sink);
         }
         self.rare_line(line, at, here, sink)
+    }
+
+    /// A blank line ends bare text, unless the text is a document that goes on.
+    #[inline]
+    fn blank_in_bare(&mut self, at: u64, sink: &mut impl FnMut(Frame<'_>)) -> Result<(), Error> {
+        if self.bare.bytes.is_empty() {
+            return Ok(());
+        }
+        if self.bare.is_document && !self.bare.brackets.is_balanced() {
+            return self.bare.line(b"", at, false, self.limits.frame);
+        }
+        self.bare.give(sink);
+        Ok(())
     }
 
     fn rare_line<'c>(
@@ -275,7 +295,9 @@ impl Sse {
             }
             _ => {
                 let is_field = value.is_some()
-                    && name.iter().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'));
+                    && name
+                        .iter()
+                        .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'));
                 if is_field && self.in_event && self.bare.bytes.is_empty() {
                     return Ok(());
                 }
@@ -331,9 +353,16 @@ impl Sse {
     fn dispatch(&mut self, here: &mut Here<'_>, origin: Origin, sink: &mut impl FnMut(Frame<'_>)) {
         let Here { event, data } = std::mem::take(here);
         if let Some(data) = data.or(self.data.get()) {
-            let event = event.or(self.event.get()).filter(|event| !event.is_empty()).map(decode);
+            let event = event
+                .or(self.event.get())
+                .filter(|event| !event.is_empty())
+                .map(decode);
             let (data, lossy) = decode(data);
-            let origin = if self.exception { Origin::Exception } else { origin };
+            let origin = if self.exception {
+                Origin::Exception
+            } else {
+                origin
+            };
             sink(Frame {
                 data: &data,
                 event: event.as_ref().map(|(event, _)| &**event),
@@ -364,6 +393,22 @@ impl Sse {
     }
 }
 
+#[cfg(test)]
+impl Sse {
+    /// Bytes that the buffers take up.
+    pub(super) fn held_capacity(&self) -> usize {
+        [
+            &self.carry,
+            &self.event.bytes,
+            &self.data.bytes,
+            &self.bare.bytes,
+        ]
+        .map(Vec::capacity)
+        .iter()
+        .sum()
+    }
+}
+
 impl Held {
     fn get(&self) -> Option<&[u8]> {
         self.is_set.then_some(&self.bytes)
@@ -387,7 +432,9 @@ impl Held {
 impl Bare {
     fn line(&mut self, line: &[u8], at: u64, is_text: bool, limit: usize) -> Result<(), Error> {
         if self.bytes.is_empty() {
-            let Some(first) = line.trim_ascii_start().first() else { return Ok(()) };
+            let Some(first) = line.trim_ascii_start().first() else {
+                return Ok(());
+            };
             self.is_document = matches!(first, b'{' | b'[');
             self.start = at;
         } else {
