@@ -220,12 +220,19 @@ fn decode(bytes: &[u8]) -> (Cow<'_, str>, bool) {
     }
 }
 
-/// Gives a payload without event field to the sink.
-fn give(sink: &mut impl FnMut(Frame<'_>), data: &[u8], origin: Origin, offset: u64) {
+/// Gives these bytes to the sink as a frame.
+fn give(
+    sink: &mut impl FnMut(Frame<'_>),
+    data: &[u8],
+    event: Option<&[u8]>,
+    origin: Origin,
+    offset: u64,
+) {
+    let event = event.map(String::from_utf8_lossy);
     let (data, lossy) = decode(data);
     sink(Frame {
         data: &data,
-        event: None,
+        event: event.as_deref(),
         origin,
         offset,
         lossy,

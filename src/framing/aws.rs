@@ -16,7 +16,7 @@
 //!    [`Origin::Bare`] at its end.
 //! 5. A frame of an unknown `:message-type` is skipped.
 
-use super::{FrameLimits, advance, clear, decode, give, over_limit};
+use super::{FrameLimits, advance, clear, give, over_limit};
 use crate::error::{Error, ErrorKind};
 use crate::framing::{Frame, Origin};
 
@@ -191,7 +191,7 @@ impl Aws {
     pub(super) fn finish(&mut self, sink: &mut impl FnMut(Frame<'_>)) -> Result<(), Error> {
         let held = self.carry.len();
         if self.is_json {
-            give(sink, &self.carry, Origin::Bare, 0);
+            give(sink, &self.carry, None, Origin::Bare, 0);
         }
         self.close();
         if held == 0 || self.is_json {
@@ -277,16 +277,7 @@ fn read_frame(
         }
         Some(_) => return Ok(()),
     };
-    let event = event.map(decode);
-    let (data, lossy) = decode(data);
-    let event = event.as_ref().map(|(event, _)| &**event);
-    sink(Frame {
-        data: &data,
-        event,
-        origin,
-        offset: start,
-        lossy,
-    });
+    give(sink, data, event, origin, start);
     Ok(())
 }
 

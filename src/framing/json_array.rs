@@ -122,7 +122,7 @@ impl JsonArray {
     pub(super) fn finish(&mut self, sink: &mut impl FnMut(Frame<'_>)) -> Result<(), Error> {
         match self.cursor {
             Cursor::BetweenObjects => {}
-            Cursor::InObject => give(sink, &self.carry, Origin::Unterminated, self.start),
+            Cursor::InObject => give(sink, &self.carry, None, Origin::Unterminated, self.start),
             Cursor::InText => self.give(&self.carry, sink),
         }
         self.close();
@@ -144,7 +144,7 @@ impl JsonArray {
     /// Gives the open object or text, which is all of `bytes`.
     fn give(&self, bytes: &[u8], sink: &mut impl FnMut(Frame<'_>)) {
         if self.cursor == Cursor::InObject {
-            return give(sink, bytes, Origin::Event, self.start);
+            return give(sink, bytes, None, Origin::Event, self.start);
         }
         let (text, at) = without_bom(bytes, self.start);
         let is_text = |byte: &u8| !is_separator(*byte);
@@ -153,7 +153,7 @@ impl JsonArray {
             text.iter().rposition(is_text),
         ) {
             let text = text.get(first..=last).unwrap_or_default();
-            give(sink, text, Origin::Bare, advance(at, first));
+            give(sink, text, None, Origin::Bare, advance(at, first));
         }
     }
 

@@ -117,9 +117,9 @@ impl Lines {
             self.give_document(Origin::Unterminated, sink);
         } else if begins_document(line) {
             self.check_frame(line, at)?;
-            give(sink, line, Origin::Unterminated, at);
+            give(sink, line, None, Origin::Unterminated, at);
         } else if !line.trim_ascii().is_empty() {
-            give(sink, line, Origin::Bare, at);
+            give(sink, line, None, Origin::Bare, at);
         }
         Ok(())
     }
@@ -167,7 +167,7 @@ impl Lines {
         }
         if !begins_document(line) {
             if !line.trim_ascii().is_empty() {
-                give(sink, line, Origin::Bare, at);
+                give(sink, line, None, Origin::Bare, at);
             }
             return Ok(());
         }
@@ -175,7 +175,7 @@ impl Lines {
         let mut brackets = Brackets::default();
         brackets.scan_all(line);
         if brackets.is_balanced() || brackets.is_in_string() {
-            give(sink, line, Origin::Event, at);
+            give(sink, line, None, Origin::Event, at);
         } else {
             self.document.extend_from_slice(line);
             self.start = at;
@@ -214,7 +214,7 @@ impl Lines {
     }
 
     fn give_document(&mut self, origin: Origin, sink: &mut impl FnMut(Frame<'_>)) {
-        give(sink, &self.document, origin, self.start);
+        give(sink, &self.document, None, origin, self.start);
         self.close_document();
     }
 
