@@ -4,6 +4,7 @@
 //! `[DONE]`. Every framing is a push machine: chunks of any size go in, each byte is looked at once, whole frames come out
 //! borrowed from the chunk where they lie in it, and only an unfinished tail is copied.
 
+mod bare;
 mod brackets;
 mod json_array;
 mod lines;

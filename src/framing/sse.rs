@@ -20,7 +20,7 @@
 
 use memchr::{memchr2, memrchr2};
 
-use super::brackets::Brackets;
+use super::bare::Bare;
 use super::{BOM, FrameLimits, advance, clear, give, over_limit, without_bom};
 use crate::error::Error;
 use crate::framing::{Frame, Origin};
@@ -29,7 +29,7 @@ use crate::framing::{Frame, Origin};
 ///
 /// ```text
 ///   carry                 the unfinished line
-///   event, data, start    the event whose blank line has not come      Open::here is their part that lies in this chunk
+///   event, data, start    the event whose blank line has not come; while its chunk is there, its fields are in `Here`
 ///   bare                  the text whose end has not come
 /// ```
 #[derive(Debug)]
@@ -57,18 +57,6 @@ pub(crate) struct Sse {
 struct Held {
     is_set: bool,
     bytes: Vec<u8>,
-}
-
-/// Text that is no field.
-#[derive(Debug, Default)]
-struct Bare {
-    bytes: Vec<u8>,
-    start: u64,
-    /// Some line was no unknown field.
-    is_text: bool,
-    /// It began with a bracket.
-    is_document: bool,
-    brackets: Brackets,
 }
 
 /// The fields of the open event that still lie in the chunk.
@@ -109,9 +97,7 @@ impl Sse {
     pub(super) fn reset(&mut self) {
         self.offset = 0;
         self.after_cr = false;
-        clear(&mut self.carry);
-        self.close_event();
-        self.bare.clear();
+        self.drop_held();
     }
 
     pub(super) fn push(
@@ -121,11 +107,24 @@ impl Sse {
     ) -> Result<(), Error> {
         let result = self.push_lines(chunk, sink);
         if result.is_err() {
-            let offset = self.offset;
-            self.reset();
-            self.offset = offset;
+            self.drop_held();
         }
         result
+    }
+
+    pub(super) fn finish(&mut self, sink: &mut impl FnMut(Frame<'_>)) -> Result<(), Error> {
+        let result = self.last_line(sink);
+        if result.is_ok() {
+            self.bare.give(sink);
+        }
+        self.drop_held();
+        result
+    }
+
+    fn drop_held(&mut self) {
+        clear(&mut self.carry);
+        self.close_event();
+        self.bare.clear();
     }
 
     fn push_lines(&mut self, chunk: &[u8], sink: &mut impl FnMut(Frame<'_>)) -> Result<(), Error> {
@@ -192,7 +191,8 @@ impl Sse {
         self.carry_on(tail, lines_end)
     }
 
-    pub(super) fn finish(&mut self, sink: &mut impl FnMut(Frame<'_>)) -> Result<(), Error> {
+    /// Takes the line that has no line end, and ends the event it stands in.
+    fn last_line(&mut self, sink: &mut impl FnMut(Frame<'_>)) -> Result<(), Error> {
         let carry = std::mem::take(&mut self.carry);
         let mut here = Here::default();
         let at = self.offset - carry.len() as u64;
@@ -202,9 +202,7 @@ impl Sse {
             self.line(Piece::unchecked(&carry), at, &mut here, sink)?;
         }
         self.dispatch(&mut here, Origin::Unterminated, sink);
-        self.bare.give(sink);
         self.carry = carry;
-        clear(&mut self.carry);
         Ok(())
     }
 
@@ -253,22 +251,9 @@ impl Sse {
         }
         if line.bytes.is_empty() {
             self.dispatch(here, Origin::Event, sink);
-            return self.blank_in_bare(at, sink);
+            return self.bare.blank_line(at, self.limits.frame, sink);
         }
         self.rare_line(line, at, here, sink)
-    }
-
-    /// A blank line ends bare text, unless the text is a document that goes on.
-    #[inline]
-    fn blank_in_bare(&mut self, at: u64, sink: &mut impl FnMut(Frame<'_>)) -> Result<(), Error> {
-        if self.bare.bytes.is_empty() {
-            return Ok(());
-        }
-        if self.bare.is_document && !self.bare.brackets.is_balanced() {
-            return self.bare.line(b"", at, false, self.limits.frame);
-        }
-        self.bare.give(sink);
-        Ok(())
     }
 
     #[inline(never)]
@@ -310,7 +295,7 @@ impl Sse {
                     && name
                         .iter()
                         .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'));
-                if is_field && self.in_event && self.bare.bytes.is_empty() {
+                if is_field && self.in_event && self.bare.is_empty() {
                     return Ok(());
                 }
                 self.bare.line(line, at, !is_field, self.limits.frame)
@@ -325,12 +310,7 @@ impl Sse {
             self.in_event = true;
             self.start = at;
         }
-        if !self.bare.bytes.is_empty() {
-            if self.bare.is_text {
-                self.bare.give(sink);
-            }
-            self.bare.clear();
-        }
+        self.bare.known_field(sink);
     }
 
     #[inline(always)]
@@ -430,7 +410,7 @@ impl Sse {
             &self.carry,
             &self.event.bytes,
             &self.data.bytes,
-            &self.bare.bytes,
+            self.bare.buffer(),
         ]
         .map(Vec::capacity)
         .iter()
@@ -454,44 +434,6 @@ impl Held {
         if self.is_set {
             self.is_set = false;
             clear(&mut self.bytes);
-        }
-    }
-}
-
-impl Bare {
-    fn line(&mut self, line: &[u8], at: u64, is_text: bool, limit: usize) -> Result<(), Error> {
-        if self.bytes.is_empty() {
-            let Some(first) = line.trim_ascii_start().first() else {
-                return Ok(());
-            };
-            self.is_document = matches!(first, b'{' | b'[');
-            self.start = at;
-        } else {
-            self.bytes.push(b'\n');
-        }
-        if self.bytes.len() + line.len() > limit {
-            return Err(over_limit("text between events", limit, at));
-        }
-        self.bytes.extend_from_slice(line);
-        self.is_text |= is_text;
-        self.brackets.scan_all(line);
-        Ok(())
-    }
-
-    fn give(&mut self, sink: &mut impl FnMut(Frame<'_>)) {
-        let text = self.bytes.trim_ascii_end();
-        if !text.is_empty() {
-            give(sink, text, None, Origin::Bare, self.start);
-        }
-        self.clear();
-    }
-
-    fn clear(&mut self) {
-        if !self.bytes.is_empty() {
-            clear(&mut self.bytes);
-            self.is_text = false;
-            self.is_document = false;
-            self.brackets = Brackets::default();
         }
     }
 }

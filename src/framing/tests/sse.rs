@@ -381,9 +381,9 @@ fn oracle(body: &[u8]) -> Vec<Owned> {
         matches!(all.trim_ascii_start().first(), Some(b'{' | b'[')) && (depth > 0 || string)
     };
     let count = lines.len();
-    for i in 0..=count {
+    for (i, (offset, line)) in lines.iter().chain([&(0, Vec::new())]).enumerate() {
         let ended = i == count;
-        if ended || lines[i].1.is_empty() {
+        if line.is_empty() {
             if !data.is_empty() {
                 let joined = data.join(&b'\n');
                 let origin = match (exception, ended) {
@@ -411,7 +411,6 @@ fn oracle(body: &[u8]) -> Vec<Owned> {
             }
             continue;
         }
-        let (offset, line) = &lines[i];
         let colon = line.iter().position(|&byte| byte == b':');
         let name = text(&line[..colon.unwrap_or(line.len())]);
         let value = colon.map_or(&[][..], |colon| &line[colon + 1..]);
