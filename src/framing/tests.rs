@@ -9,12 +9,10 @@
 
 use super::*;
 
-#[path = "../../tests/support/aws_frames.rs"]
-#[allow(dead_code, unreachable_pub)]
-mod aws_frames;
-
 #[cfg(feature = "bedrock")]
 mod aws;
+#[cfg(feature = "bedrock")]
+mod aws_frames;
 mod json_array;
 mod limits;
 mod lines;
