@@ -4,14 +4,30 @@
 //! `[DONE]`. Every framing is a push machine: chunks of any size go in, each byte is looked at once, whole frames come out
 //! borrowed from the chunk where they lie in it, and only an unfinished tail is copied.
 
+mod bare;
+mod brackets;
 mod json_array;
 mod lines;
+mod sniff;
 mod sse;
 
 #[cfg(feature = "bedrock")]
 mod aws;
 
-use crate::error::Error;
+#[cfg(test)]
+mod tests;
+
+use std::borrow::Cow;
+
+use crate::error::{Error, ErrorKind};
+
+#[cfg(feature = "bedrock")]
+use self::aws::Aws;
+use self::json_array::JsonArray;
+use self::lines::Lines;
+use self::sse::Sse;
+
+pub(crate) use self::sniff::sniff;
 
 /// One server-sent event, one NDJSON line, one element of a JSON array or one binary frame.
 ///
@@ -59,7 +75,13 @@ impl<'a> Frame<'a> {
     /// An ordinary frame with this payload, at offset 0.
     #[must_use]
     pub fn new(data: &'a str) -> Self {
-        Frame { data, event: None, origin: Origin::Event, offset: 0, lossy: false }
+        Frame {
+            data,
+            event: None,
+            origin: Origin::Event,
+            offset: 0,
+            lossy: false,
+        }
     }
 
     /// The same frame with an event field.
@@ -75,4 +97,160 @@ impl<'a> Frame<'a> {
         self.offset = offset;
         self
     }
+}
+
+/// Bounds on what a framing holds, in bytes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FrameLimits {
+    /// One line of text, its line end not counted.
+    pub(crate) line: usize,
+    /// One frame's payload.
+    pub(crate) frame: usize,
+}
+
+/// The framings there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FramingKind {
+    /// Server-sent events.
+    Sse,
+    /// One JSON value a line.
+    Lines,
+    /// One JSON array streamed over time.
+    JsonArray,
+    /// The AWS binary event stream.
+    #[cfg(feature = "bedrock")]
+    Aws,
+}
+
+/// The machine that finds frames in one body.
+///
+/// 1. [`push`](Self::push) gives every frame that is now whole to the sink, in body order.
+/// 2. An `Err` is fatal: all frames whole before it were given first, what was held is dropped, and only
+///    [`reset`](Self::reset) makes the machine usable again.
+/// 3. [`finish`](Self::finish) gives what the end of the body left unfinished.
+/// 4. An empty chunk is nothing.
+#[derive(Debug)]
+pub(crate) enum Framing {
+    /// Server-sent events.
+    Sse(Sse),
+    /// One JSON value a line.
+    Lines(Lines),
+    /// One JSON array streamed over time.
+    JsonArray(JsonArray),
+    /// The AWS binary event stream.
+    #[cfg(feature = "bedrock")]
+    Aws(Aws),
+}
+
+/// Sends one call to whichever machine it is.
+macro_rules! each {
+    ($framing:expr, $machine:ident => $call:expr) => {
+        match $framing {
+            Framing::Sse($machine) => $call,
+            Framing::Lines($machine) => $call,
+            Framing::JsonArray($machine) => $call,
+            #[cfg(feature = "bedrock")]
+            Framing::Aws($machine) => $call,
+        }
+    };
+}
+
+impl Framing {
+    /// A machine at the start of a body.
+    pub(crate) fn new(kind: FramingKind, limits: FrameLimits) -> Self {
+        match kind {
+            FramingKind::Sse => Framing::Sse(Sse::new(limits)),
+            FramingKind::Lines => Framing::Lines(Lines::new(limits)),
+            FramingKind::JsonArray => Framing::JsonArray(JsonArray::new(limits)),
+            #[cfg(feature = "bedrock")]
+            FramingKind::Aws => Framing::Aws(Aws::new(limits)),
+        }
+    }
+
+    /// Takes the next bytes of the body.
+    pub(crate) fn push(
+        &mut self,
+        chunk: &[u8],
+        sink: &mut impl FnMut(Frame<'_>),
+    ) -> Result<(), Error> {
+        each!(self, machine => machine.push(chunk, sink))
+    }
+
+    /// Takes the end of the body.
+    pub(crate) fn finish(&mut self, sink: &mut impl FnMut(Frame<'_>)) -> Result<(), Error> {
+        each!(self, machine => machine.finish(sink))
+    }
+
+    /// Back to the start of a body; buffers are kept.
+    pub(crate) fn reset(&mut self) {
+        each!(self, machine => machine.reset());
+    }
+
+    /// Bytes pushed so far.
+    pub(crate) fn offset(&self) -> u64 {
+        each!(self, machine => machine.offset())
+    }
+}
+
+const BOM: &[u8] = b"\xEF\xBB\xBF";
+
+/// These bytes and their offset, without the BOM that may begin the body.
+#[inline]
+fn without_bom(bytes: &[u8], at: u64) -> (&[u8], u64) {
+    match bytes.strip_prefix(BOM).filter(|_| at == 0) {
+        Some(text) => (text, BOM.len() as u64),
+        None => (bytes, at),
+    }
+}
+
+/// A buffer that one large frame has blown up beyond this is cut back to it.
+const KEEP_BYTES: usize = 64 << 10;
+
+/// Empties a buffer and keeps it for the next frame, unless it grew large.
+fn clear(buffer: &mut Vec<u8>) {
+    buffer.clear();
+    buffer.shrink_to(KEEP_BYTES);
+}
+
+/// The text of these bytes, and whether some were no UTF-8. Only whole lines and payloads come here, so a character that a
+/// chunk border cuts is never taken for a bad one.
+fn decode(bytes: &[u8]) -> (Cow<'_, str>, bool) {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => (Cow::Borrowed(text), false),
+        Err(_) => (String::from_utf8_lossy(bytes), true),
+    }
+}
+
+/// Gives these bytes to the sink as a frame.
+fn give(
+    sink: &mut impl FnMut(Frame<'_>),
+    data: &[u8],
+    event: Option<&[u8]>,
+    origin: Origin,
+    offset: u64,
+) {
+    let event = event.map(String::from_utf8_lossy);
+    let (data, lossy) = decode(data);
+    sink(Frame {
+        data: &data,
+        event: event.as_deref(),
+        origin,
+        offset,
+        lossy,
+    });
+}
+
+/// A limit was passed; `offset` is that of the first byte too many, or of the line or frame that was too much.
+#[cold]
+fn over_limit(what: &str, limit: usize, offset: u64) -> Error {
+    Error::new(
+        ErrorKind::Limit,
+        offset,
+        format!("{what} is longer than the limit of {limit} bytes"),
+    )
+}
+
+/// A body offset this many bytes on.
+fn advance(offset: u64, by: usize) -> u64 {
+    offset.saturating_add(by as u64)
 }

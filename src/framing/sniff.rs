@@ -1,0 +1,33 @@
+//! Which framing the first bytes of a body show.
+
+use super::{BOM, FramingKind};
+
+/// The framing of a body that begins with `prefix`. `None`: these bytes do not say yet (nothing, a part of a BOM, white
+/// space, or a part of a binary prelude). An answer never changes when more bytes come.
+///
+/// | first byte after BOM and white space | framing |
+/// |---|---|
+/// | 0 or 1 at offset 0, and the prelude's checksum is right (frames stay under 2^25 bytes) | binary |
+/// | `[` | one JSON array |
+/// | `{` | lines: NDJSON, a bare error body, or one pretty-printed object |
+/// | anything else: a field, a comment, plain text | server-sent events |
+pub(crate) fn sniff(prefix: &[u8]) -> Option<FramingKind> {
+    #[cfg(feature = "bedrock")]
+    if matches!(prefix.first(), Some(0 | 1)) {
+        let prelude = prefix.first_chunk()?;
+        return Some(match super::aws::Prelude::read(prelude) {
+            Ok(_) => FramingKind::Aws,
+            Err(_) => FramingKind::Sse,
+        });
+    }
+    let text = match prefix.strip_prefix(BOM) {
+        Some(text) => text,
+        None if BOM.starts_with(prefix) => return None,
+        None => prefix,
+    };
+    match text.trim_ascii_start().first()? {
+        b'[' => Some(FramingKind::JsonArray),
+        b'{' => Some(FramingKind::Lines),
+        _ => Some(FramingKind::Sse),
+    }
+}

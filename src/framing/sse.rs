@@ -1,0 +1,478 @@
+//! Server-sent events, as the WHATWG standard has them and as they are really sent (WIRE_FORMATS 0.4).
+//!
+//! A complete line is read in place in the chunk; only the line that a chunk leaves unfinished is carried over, and only the
+//! fields of an event that a chunk leaves open are copied. An event with one `data` line wholly inside a chunk is given out
+//! borrowed from it.
+//!
+//! Beyond the standard:
+//!
+//! 1. A field `error:` is data, and its event an [`Origin::Exception`].
+//! 2. The end of the body dispatches an open event as [`Origin::Unterminated`]; an unfinished last line counts as a line,
+//!    unless it is no more than the beginning of a field's name.
+//! 3. Lines that are no field are collected as [`Origin::Bare`] text: a proxy's message, a bare JSON error. Which lines?
+//!    - A line of the shape `name: value`, the name only of ASCII letters, digits, `-` and `_`, is an unknown field. As the
+//!      standard says it is ignored, if it stands in an event, that is, in a block of lines with a known field. A block of
+//!      unknown fields alone is bare text: `Error: connection reset`.
+//!    - Any other line is bare text wherever it stands: `upstream error: read`, `{"error":{`, `"code": 503,`, `}`.
+//!    - Bare text ends at a known field, at a blank line (unless it began with a bracket that is not closed yet: a
+//!      pretty-printed document may hold blank lines), or with the body. Once it has begun, unknown fields belong to it.
+//!    - A blank line dispatches the event it ends first, then the bare text that came in between.
+
+use memchr::{memchr2, memrchr2};
+
+use super::bare::Bare;
+use super::{BOM, FrameLimits, advance, clear, give, over_limit, without_bom};
+use crate::error::Error;
+use crate::framing::{Frame, Origin};
+
+/// The machine. Between two chunks:
+///
+/// ```text
+///   carry                 the unfinished line
+///   event, data, start    the event whose blank line has not come; while its chunk is there, its fields are in `Here`
+///   bare                  the text whose end has not come
+/// ```
+#[derive(Debug)]
+pub(crate) struct Sse {
+    limits: FrameLimits,
+    /// Bytes pushed so far.
+    offset: u64,
+    /// The last byte was a CR, which ended its line. If the next is an LF it belongs to the same line end.
+    after_cr: bool,
+    /// The unfinished line. Holds no CR and no LF, so none of it is searched again.
+    carry: Vec<u8>,
+    event: Held,
+    data: Held,
+    /// Some `error` field is part of the event.
+    exception: bool,
+    /// The open event has a known field, in this chunk or an earlier one.
+    in_event: bool,
+    /// Offset of the open event's first known field.
+    start: u64,
+    bare: Bare,
+}
+
+/// A field's value, copied because its chunk is gone or because it has several lines.
+#[derive(Debug, Default)]
+struct Held {
+    is_set: bool,
+    bytes: Vec<u8>,
+}
+
+/// The fields of the open event that still lie in the chunk.
+#[derive(Debug, Default)]
+struct Here<'c> {
+    event: Option<Piece<'c>>,
+    data: Option<Piece<'c>>,
+}
+
+/// A line or a part of one. The complete lines of a chunk are checked for UTF-8 in one go, which costs half of what one
+/// check a line does; `text` is there if the piece lies before the first byte that is none.
+#[derive(Debug, Clone, Copy, Default)]
+struct Piece<'c> {
+    bytes: &'c [u8],
+    text: Option<&'c str>,
+}
+
+impl Sse {
+    pub(super) fn new(limits: FrameLimits) -> Self {
+        Sse {
+            limits,
+            offset: 0,
+            after_cr: false,
+            carry: Vec::new(),
+            event: Held::default(),
+            data: Held::default(),
+            exception: false,
+            in_event: false,
+            start: 0,
+            bare: Bare::default(),
+        }
+    }
+
+    pub(super) fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    pub(super) fn reset(&mut self) {
+        self.offset = 0;
+        self.after_cr = false;
+        self.drop_held();
+    }
+
+    pub(super) fn push(
+        &mut self,
+        chunk: &[u8],
+        sink: &mut impl FnMut(Frame<'_>),
+    ) -> Result<(), Error> {
+        let result = self.push_lines(chunk, sink);
+        if result.is_err() {
+            self.drop_held();
+        }
+        result
+    }
+
+    pub(super) fn finish(&mut self, sink: &mut impl FnMut(Frame<'_>)) -> Result<(), Error> {
+        let result = self.last_line(sink);
+        if result.is_ok() {
+            self.bare.give(sink);
+        }
+        self.drop_held();
+        result
+    }
+
+    fn drop_held(&mut self) {
+        clear(&mut self.carry);
+        self.close_event();
+        self.bare.clear();
+    }
+
+    fn push_lines(&mut self, chunk: &[u8], sink: &mut impl FnMut(Frame<'_>)) -> Result<(), Error> {
+        let Some(last) = chunk.last() else {
+            return Ok(());
+        };
+        // The offset of a slice that reaches to the end of the chunk is `end` less its length.
+        self.offset = advance(self.offset, chunk.len());
+        let end = self.offset;
+        let mut rest = chunk;
+        if self.after_cr {
+            rest = rest.strip_prefix(b"\n").unwrap_or(rest);
+        }
+        self.after_cr = *last == b'\r';
+
+        if !self.carry.is_empty() {
+            let Some(at) = memchr2(b'\n', b'\r', rest) else {
+                return self.carry_on(rest, end - rest.len() as u64);
+            };
+            let (part, after) = rest.split_at_checked(at).unwrap_or((rest, &[]));
+            self.carry_on(part, end - rest.len() as u64)?;
+            let carry = std::mem::take(&mut self.carry);
+            let mut here = Here::default();
+            let line_start = end - after.len() as u64 - carry.len() as u64;
+            self.line(Piece::unchecked(&carry), line_start, &mut here, sink)?;
+            rest = after_line_end(after);
+            if let [b'\n' | b'\r', ..] = rest {
+                // The event ends while its last line can still be lent from the carry: a long line is not copied twice.
+                self.line(Piece::default(), end - rest.len() as u64, &mut here, sink)?;
+                rest = after_line_end(rest);
+            }
+            self.keep(here);
+            self.carry = carry;
+            clear(&mut self.carry);
+        }
+
+        let lines_len = memrchr2(b'\n', b'\r', rest).map_or(0, |at| at + 1);
+        let (lines, tail) = rest.split_at_checked(lines_len).unwrap_or((&[], rest));
+        let lines_end = end - tail.len() as u64;
+        let text = valid_prefix(lines);
+        let mut here = Here::default();
+        let mut rest = lines;
+        loop {
+            // Every second or third line is blank; seeing that needs no search.
+            let at = match rest {
+                [b'\n' | b'\r', ..] => 0,
+                _ => match memchr2(b'\n', b'\r', rest) {
+                    Some(at) => at,
+                    None => break,
+                },
+            };
+            let Some((line, after)) = rest.split_at_checked(at) else {
+                break;
+            };
+            let start = lines.len() - rest.len();
+            let line = Piece {
+                bytes: line,
+                text: text.get(start..start + at),
+            };
+            self.line(line, lines_end - rest.len() as u64, &mut here, sink)?;
+            rest = after_line_end(after);
+        }
+        self.keep(here);
+        self.carry_on(tail, lines_end)
+    }
+
+    /// Takes the line that has no line end, and ends the event it stands in.
+    fn last_line(&mut self, sink: &mut impl FnMut(Frame<'_>)) -> Result<(), Error> {
+        let carry = std::mem::take(&mut self.carry);
+        let mut here = Here::default();
+        let at = self.offset - carry.len() as u64;
+        let (text, _) = without_bom(&carry, at);
+        let fields: [&[u8]; 5] = [b"data", b"event", b"error", b"id", b"retry"];
+        if !fields.iter().any(|name| name.starts_with(text)) {
+            self.line(Piece::unchecked(&carry), at, &mut here, sink)?;
+        }
+        self.dispatch(&mut here, Origin::Unterminated, sink);
+        self.carry = carry;
+        Ok(())
+    }
+
+    /// Keeps the beginning of a line whose end is not in the chunk; `at` is the offset of this part of it.
+    fn carry_on(&mut self, part: &[u8], at: u64) -> Result<(), Error> {
+        let limit = self.limits.line;
+        if self.carry.len() + part.len() > limit {
+            return Err(over_limit(
+                "a line",
+                limit,
+                advance(at - self.carry.len() as u64, limit),
+            ));
+        }
+        self.carry.extend_from_slice(part);
+        Ok(())
+    }
+
+    /// Takes one line without its line end, at this offset.
+    #[inline(always)]
+    fn line<'c>(
+        &mut self,
+        line: Piece<'c>,
+        at: u64,
+        here: &mut Here<'c>,
+        sink: &mut impl FnMut(Frame<'_>),
+    ) -> Result<(), Error> {
+        if line.bytes.len() > self.limits.line {
+            return Err(over_limit(
+                "a line",
+                self.limits.line,
+                advance(at, self.limits.line),
+            ));
+        }
+        let (line, at) = match line.after(BOM) {
+            Some(line) if at == 0 => (line, BOM.len() as u64),
+            _ => (line, at),
+        };
+        if let Some(value) = line.after(b"data:") {
+            self.known_field(at, sink);
+            return self.data_line(value, at, here);
+        }
+        if let Some(value) = line.after(b"event:") {
+            self.known_field(at, sink);
+            here.event = Some(value.without_space());
+            return Ok(());
+        }
+        if line.bytes.is_empty() {
+            self.dispatch(here, Origin::Event, sink);
+            return self.bare.blank_line(at, self.limits.frame, sink);
+        }
+        self.rare_line(line, at, here, sink)
+    }
+
+    #[inline(never)]
+    fn rare_line<'c>(
+        &mut self,
+        line: Piece<'c>,
+        at: u64,
+        here: &mut Here<'c>,
+        sink: &mut impl FnMut(Frame<'_>),
+    ) -> Result<(), Error> {
+        let line = line.bytes;
+        let colon = memchr::memchr(b':', line);
+        let (name, value) = match colon.and_then(|colon| line.split_at_checked(colon)) {
+            Some((name, value)) => (name, value.get(1..)),
+            None => (line, None),
+        };
+        match (name, value) {
+            (b"", Some(_)) => Ok(()),
+            (b"data", None) => {
+                self.known_field(at, sink);
+                self.data_line(Piece::default(), at, here)
+            }
+            (b"event", None) => {
+                self.known_field(at, sink);
+                here.event = Some(Piece::default());
+                Ok(())
+            }
+            (b"error", Some(value)) => {
+                self.known_field(at, sink);
+                self.exception = true;
+                self.data_line(Piece::unchecked(value), at, here)
+            }
+            (b"id" | b"retry", _) => {
+                self.known_field(at, sink);
+                Ok(())
+            }
+            _ => {
+                let is_field = value.is_some()
+                    && name
+                        .iter()
+                        .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'));
+                if is_field && self.in_event && self.bare.is_empty() {
+                    return Ok(());
+                }
+                self.bare.line(line, at, !is_field, self.limits.frame)
+            }
+        }
+    }
+
+    /// A known field begins an event, unless one is open, and ends bare text.
+    #[inline]
+    fn known_field(&mut self, at: u64, sink: &mut impl FnMut(Frame<'_>)) {
+        if !self.in_event {
+            self.in_event = true;
+            self.start = at;
+        }
+        self.bare.known_field(sink);
+    }
+
+    #[inline(always)]
+    fn data_line<'c>(
+        &mut self,
+        value: Piece<'c>,
+        at: u64,
+        here: &mut Here<'c>,
+    ) -> Result<(), Error> {
+        let value = value.without_space();
+        let limit = self.limits.frame;
+        if here.data.is_none() && !self.data.is_set {
+            if value.bytes.len() > limit {
+                return Err(over_limit("an event's data", limit, at));
+            }
+            here.data = Some(value);
+            return Ok(());
+        }
+        if let Some(first) = here.data.take() {
+            self.data.set(first.bytes);
+        }
+        if self.data.bytes.len() + 1 + value.bytes.len() > limit {
+            return Err(over_limit("an event's data", limit, at));
+        }
+        self.data.bytes.push(b'\n');
+        self.data.bytes.extend_from_slice(value.bytes);
+        Ok(())
+    }
+
+    /// Ends the open event. Without data there is nothing to give.
+    #[inline(always)]
+    fn dispatch(&mut self, here: &mut Here<'_>, origin: Origin, sink: &mut impl FnMut(Frame<'_>)) {
+        let Here { event, data } = std::mem::take(here);
+        if let Some(data) = data.or(self.data.get()) {
+            let event = event
+                .or(self.event.get())
+                .filter(|event| !event.bytes.is_empty());
+            let origin = if self.exception {
+                Origin::Exception
+            } else {
+                origin
+            };
+            let offset = self.start;
+            match (data.text, event.map(|event| event.text)) {
+                (Some(data), None) => sink(Frame {
+                    data,
+                    event: None,
+                    origin,
+                    offset,
+                    lossy: false,
+                }),
+                (Some(data), Some(Some(event))) => {
+                    sink(Frame {
+                        data,
+                        event: Some(event),
+                        origin,
+                        offset,
+                        lossy: false,
+                    });
+                }
+                _ => give(
+                    sink,
+                    data.bytes,
+                    event.map(|event| event.bytes),
+                    origin,
+                    offset,
+                ),
+            }
+        }
+        self.close_event();
+    }
+
+    #[inline]
+    fn close_event(&mut self) {
+        self.in_event = false;
+        self.exception = false;
+        self.event.clear();
+        self.data.clear();
+    }
+
+    /// Copies what the open event has in the chunk, before the chunk goes.
+    fn keep(&mut self, here: Here<'_>) {
+        if let Some(event) = here.event {
+            self.event.set(event.bytes);
+        }
+        if let Some(data) = here.data {
+            self.data.set(data.bytes);
+        }
+    }
+}
+
+#[cfg(test)]
+impl Sse {
+    /// Bytes that the buffers take up.
+    pub(super) fn held_capacity(&self) -> usize {
+        [
+            &self.carry,
+            &self.event.bytes,
+            &self.data.bytes,
+            self.bare.buffer(),
+        ]
+        .map(Vec::capacity)
+        .iter()
+        .sum()
+    }
+}
+
+impl Held {
+    fn get(&self) -> Option<Piece<'_>> {
+        self.is_set.then_some(Piece::unchecked(&self.bytes))
+    }
+
+    fn set(&mut self, value: &[u8]) {
+        self.is_set = true;
+        self.bytes.clear();
+        self.bytes.extend_from_slice(value);
+    }
+
+    #[inline]
+    fn clear(&mut self) {
+        if self.is_set {
+            self.is_set = false;
+            clear(&mut self.bytes);
+        }
+    }
+}
+
+impl<'c> Piece<'c> {
+    fn unchecked(bytes: &'c [u8]) -> Self {
+        Piece { bytes, text: None }
+    }
+
+    /// What comes after this prefix.
+    #[inline]
+    fn after(self, prefix: &[u8]) -> Option<Self> {
+        let bytes = self.bytes.strip_prefix(prefix)?;
+        Some(Piece {
+            bytes,
+            text: self.text.and_then(|text| text.get(prefix.len()..)),
+        })
+    }
+
+    /// A field's value: at most one space after the colon is not part of it.
+    #[inline]
+    fn without_space(self) -> Self {
+        self.after(b" ").unwrap_or(self)
+    }
+}
+
+/// What comes after the line end that `rest` begins with. Where a CR ends the chunk, `after_cr` knows.
+#[inline]
+fn after_line_end(rest: &[u8]) -> &[u8] {
+    match rest {
+        [b'\r', b'\n', after @ ..] | [b'\n' | b'\r', after @ ..] => after,
+        _ => rest,
+    }
+}
+
+/// The text up to the first byte that is no UTF-8.
+fn valid_prefix(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).unwrap_or_else(|error| {
+        let valid = bytes.get(..error.valid_up_to()).unwrap_or_default();
+        std::str::from_utf8(valid).unwrap_or_default()
+    })
+}
