@@ -1,0 +1,4 @@
+//! Arguments of streamed tool calls.
+mod arguments;
+mod json;
+pub use arguments::*;
