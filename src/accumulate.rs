@@ -10,7 +10,7 @@ use std::collections::HashSet;
 
 use smallvec::SmallVec;
 
-use crate::arguments::{Blank, RepairLevel, Settling};
+use crate::arguments::{Blank, ProblemKind, RepairLevel, Settling};
 use crate::call::{CallIndex, Closing, Ended, Evidence, PartialCall};
 use crate::config::{Config, EmitWhen};
 use crate::delta::{ArgumentsPart, CallDelta, CallKey, ClosedBy, Delta, DeltaSink, FinishMeaning, Fragment, Route, TextKind};
@@ -194,6 +194,7 @@ impl Accumulator {
         }
         match delta {
             Delta::Call(call) => self.call(call),
+            Delta::Text { .. } if self.config.calls_only => {}
             Delta::Text { choice, kind, text } => self.text(self.choice(*choice), *kind, *text),
             _ => self.rare(delta),
         }
@@ -282,6 +283,12 @@ impl Accumulator {
     pub fn at(&mut self, offset: u64) {
         self.offset = offset;
         self.slots.next_event();
+    }
+
+    /// Whether no event waits.
+    #[cfg(feature = "stream")]
+    pub(crate) fn is_drained(&self) -> bool {
+        self.queue.is_empty()
     }
 
     /// The offset of the provider event being read.
@@ -446,7 +453,9 @@ impl Accumulator {
         }
         let Some(slot) = self.calls.0.get_mut(at).and_then(Option::as_deref_mut) else { return };
         if let Some(text) = slot.call.raw().get(slot.said..).filter(|text| !text.is_empty()) {
-            self.queue.arguments(slot.call.index(), text);
+            if !self.config.calls_only {
+                self.queue.arguments(slot.call.index(), text);
+            }
             slot.said = slot.call.raw().len();
         }
     }
@@ -517,7 +526,7 @@ impl Accumulator {
                 for slot in self.calls.0.iter_mut().flatten() {
                     // Text may be missing from every call that can still grow.
                     if !slot.call.is_whole() || slot.call.is_empty_object() {
-                        slot.call.damage();
+                        slot.call.damage(ProblemKind::Lost);
                     }
                 }
             }
@@ -612,7 +621,7 @@ impl Accumulator {
             self.say(at);
         }
         let id = self.public_id(at);
-        let Some(slot) = self.calls.0.get_mut(at).and_then(Option::take) else { return };
+        let Some(mut slot) = self.calls.0.get_mut(at).and_then(Option::take) else { return };
         let (choice, index, mut told) = (slot.call.choice, slot.call.index(), slot.told);
         let reason = self.reasons.iter().find(|(of, _)| *of == choice).map(|(_, reason)| reason);
         let meaning = reason.map(|reason| reason.meaning);
@@ -637,9 +646,11 @@ impl Accumulator {
                 status: None,
             },
             id,
-            malformed: (meaning == Some(FinishMeaning::MalformedCall)).then_some("the provider could not read the model's call"),
         };
         self.arguments_bytes = self.arguments_bytes.saturating_sub(slot.call.raw().len());
+        if meaning == Some(FinishMeaning::MalformedCall) {
+            slot.call.damage(ProblemKind::Rejected);
+        }
         let Ended { call, anomalies } = slot.call.end(closing);
         for kind in anomalies.into_iter().flatten() {
             self.ledger.count(kind);
@@ -680,7 +691,7 @@ impl Accumulator {
         for slot in self.calls.0.iter_mut().flatten() {
             let call = &mut slot.call;
             if call.choice == choice && call.wire_index.is_none_or(|index| index < 0) && !call.is_blank() && !call.is_whole() {
-                call.damage();
+                call.damage(ProblemKind::Ambiguous);
             }
         }
     }

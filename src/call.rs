@@ -12,7 +12,7 @@ use crate::arguments::{Arguments, ArgumentsState};
 use crate::delta::{ClosedBy, Executor, ToolKind};
 
 pub use partial::PartialCall;
-pub(crate) use partial::{Closing, Ended, Given};
+pub(crate) use partial::{Closing, Ended};
 
 /// A call's number by first appearance in its stream: dense, from 0, and always right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]

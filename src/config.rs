@@ -33,6 +33,7 @@ pub struct Config {
     pub(crate) repair: RepairLevel,
     pub(crate) emit: EmitWhen,
     pub(crate) single_choice: bool,
+    pub(crate) calls_only: bool,
     pub(crate) ids: Arc<dyn IdSource>,
 }
 
@@ -98,6 +99,7 @@ impl Default for Config {
             repair: RepairLevel::Lossless,
             emit: EmitWhen::Terminal,
             single_choice: false,
+            calls_only: false,
             ids: Arc::new(Counted),
         }
     }
@@ -173,6 +175,14 @@ impl Config {
     #[must_use]
     pub fn single_choice(mut self, single: bool) -> Self {
         self.single_choice = single;
+        self
+    }
+
+    /// Leaves out the events of text, reasoning and argument pieces. Default off;
+    /// [`tool_calls`](crate::ByteStreamExt::tool_calls) has it on. Live views stay.
+    #[must_use]
+    pub fn calls_only(mut self, calls_only: bool) -> Self {
+        self.calls_only = calls_only;
         self
     }
 

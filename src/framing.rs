@@ -122,6 +122,20 @@ pub(crate) enum FramingKind {
     Aws,
 }
 
+impl FramingKind {
+    /// The framing that a media type names, where it is one that servers do not put over other bodies.
+    pub(crate) fn from_content_type(content_type: &str) -> Option<Self> {
+        let media_type = content_type.split(';').next().unwrap_or_default().trim();
+        match media_type.to_ascii_lowercase().as_str() {
+            "text/event-stream" => Some(FramingKind::Sse),
+            "application/x-ndjson" => Some(FramingKind::Lines),
+            #[cfg(feature = "bedrock")]
+            "application/vnd.amazon.eventstream" => Some(FramingKind::Aws),
+            _ => None,
+        }
+    }
+}
+
 /// The machine that finds frames in one body.
 ///
 /// 1. [`push`](Self::push) gives every frame that is now whole to the sink, in body order.

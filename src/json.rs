@@ -1,3 +1,52 @@
-//! The JSON grammar, one text at a time.
+//! One JSON text at a time: is it whole, what does it state so far, how is it mended.
+//!
+//! The room knows the JSON grammar. It does not know tools, calls or streams, nor what a text is for.
+//!
+//! ```text
+//! cursor    a strict pull reader of whole documents:       what does a provider event say?
+//! scan      brackets and strings only, on every delta:   is this text whole?
+//! partial   the one grammar reader, in place, lazily:     what does it state so far?
+//! recover   the same reader run to the end, with a report
+//! repair    text to text: mends what is malformed, so that the same reader can read it
+//! ```
 
 pub(crate) mod cursor;
+mod events;
+mod number;
+mod partial;
+mod recover;
+mod repair;
+mod scan;
+mod text;
+
+pub(crate) use cursor::join_halves;
+pub use events::{FieldEvent, FieldKind, PathSegment};
+pub(crate) use partial::find;
+pub(crate) use partial::{PartialReader, Progress};
+pub use recover::FaultKind;
+pub(crate) use recover::{End, Ended, recover};
+pub(crate) use repair::{Mended, repair};
+pub use repair::{Repair, RepairKind, RepairLevel};
+pub(crate) use scan::Scan;
+
+use serde_json::{Map, Value};
+use std::sync::OnceLock;
+
+/// The most containers one inside the other that serde_json reads, and so do we.
+pub(crate) const MAX_DEPTH: usize = 127;
+
+/// White space as JSON counts it.
+pub(crate) fn is_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
+}
+
+/// The text without JSON white space at either end.
+pub(crate) fn trim(text: &str) -> &str {
+    text.trim_matches([' ', '\t', '\n', '\r'])
+}
+
+/// An object with nothing in it, to lend where there is none.
+pub(crate) fn empty() -> &'static Map<String, Value> {
+    static EMPTY: OnceLock<Map<String, Value>> = OnceLock::new();
+    EMPTY.get_or_init(Map::new)
+}

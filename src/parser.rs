@@ -234,6 +234,12 @@ impl ToolCallParser {
         }
     }
 
+    /// Whether no event waits.
+    #[cfg(feature = "stream")]
+    pub(crate) fn is_drained(&self) -> bool {
+        self.accumulator.is_drained()
+    }
+
     fn feed(&mut self, chunk: &[u8]) {
         let Stage::Sniffing(first) = &mut self.framing else { return self.frames(chunk) };
         // Nearly every body shows its framing in its first chunk.

@@ -20,7 +20,7 @@ use std::fmt;
 use crate::delta::DeltaSink;
 use crate::framing::{Frame, FramingKind};
 
-pub(crate) use detect::Detector;
+pub(crate) use detect::{Detector, Verdict};
 
 /// Reads one provider's events. Object-safe, and open to a decoder of your own
 /// ([`ToolCallParser::with_decoder`](crate::ToolCallParser::with_decoder)).

@@ -80,6 +80,11 @@ impl Queue {
         from..self.arena.len()
     }
 
+    #[cfg(feature = "stream")]
+    pub(super) fn is_empty(&self) -> bool {
+        self.events.is_empty()
+    }
+
     /// The same queue without its events.
     pub(super) fn emptied(mut self) -> Self {
         self.events.clear();

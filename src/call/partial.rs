@@ -6,10 +6,10 @@ use serde_json::{Map, Value};
 
 use super::settle::{Sources, says_nothing, settle};
 use super::{CallIndex, Evidence, Parts, ToolCall};
-use crate::arguments::{Arguments, PartialArguments, Settling};
+use crate::arguments::{Arguments, PartialArguments, ProblemKind, Settling};
 use crate::delta::{ArgumentsPart, CallDelta, Executor, Fragment, ToolKind};
 use crate::event::AnomalyKind;
-use crate::json::{PartialReader, Scan, join_halves};
+use crate::json::{MAX_DEPTH, PartialReader, Scan, join_halves};
 
 /// A call that is still arriving: what is known of it, and a live view of its arguments.
 ///
@@ -51,8 +51,8 @@ pub struct PartialCall {
     restated: Option<String>,
     initial: Option<String>,
     reader: Option<Box<PartialReader>>,
-    /// A piece of this call was lost, or may belong to another.
-    damaged: bool,
+    /// Why the text cannot be believed whatever it says.
+    damaged: Option<ProblemKind>,
 }
 
 /// What one delta gave to a call.
@@ -66,7 +66,7 @@ pub(crate) struct Given {
 
 /// How a call ends.
 #[derive(Debug)]
-pub(crate) struct Closing<'a> {
+pub(crate) struct Closing {
     pub(crate) settling: Settling,
     /// Nothing vouches for what is missing: an empty object is a cut call (WIRE_FORMATS 11.6).
     pub(crate) unconfirmed: bool,
@@ -75,7 +75,6 @@ pub(crate) struct Closing<'a> {
     pub(crate) evidence: Evidence,
     /// The public id, and whether it was made here.
     pub(crate) id: (String, bool),
-    pub(crate) malformed: Option<&'a str>,
 }
 
 /// An ended call, and the liberties that were seen at its end.
@@ -106,7 +105,7 @@ impl PartialCall {
             restated: None,
             initial: None,
             reader: None,
-            damaged: false,
+            damaged: None,
         }
     }
 
@@ -161,11 +160,12 @@ impl PartialCall {
     /// The live view of the arguments. Cost: linear in what came since the last look, plus the nesting; nobody looking costs
     /// nothing. Free text has a view that states nothing; look at [`raw`](PartialCall::raw).
     pub fn arguments(&mut self) -> PartialArguments<'_> {
-        let reader = self.reader.get_or_insert_default();
-        if self.kind != ToolKind::Custom {
-            reader.advance(&self.text);
+        if self.kind == ToolKind::Custom {
+            return PartialArguments::of_text(&self.text);
         }
-        PartialArguments::new(reader, &self.text)
+        let reader = self.reader.get_or_insert_with(|| Box::new(PartialReader::new(MAX_DEPTH)));
+        reader.advance(&self.text);
+        PartialArguments::new(&self.text, reader)
     }
 
     /// The text so far is one balanced object or array.
@@ -189,8 +189,9 @@ impl PartialCall {
             || (self.scan.is_blank() && self.initial.as_deref().is_some_and(|initial| initial.len() > 2))
     }
 
-    pub(crate) fn damage(&mut self) {
-        self.damaged = true;
+    /// Whatever the text will say, it cannot be believed.
+    pub(crate) fn damage(&mut self, why: ProblemKind) {
+        self.damaged.get_or_insert(why);
     }
 
     /// Takes what a delta says besides identity and arguments.
@@ -308,7 +309,7 @@ impl PartialCall {
     }
 
     /// Ends the call.
-    pub(crate) fn end(self, closing: Closing<'_>) -> Ended {
+    pub(crate) fn end(self, closing: Closing) -> Ended {
         let mut text = self.text;
         let mut scan = self.scan;
         let mut anomalies = [None; 3];
@@ -329,7 +330,7 @@ impl PartialCall {
             anomalies[2] = settled.duplicate.then_some(AnomalyKind::DuplicateText);
             settled.arguments
         };
-        if let Some(why) = closing.malformed.or(self.damaged.then_some("a piece of the text was lost, or may belong to another call")) {
+        if let Some(why) = self.damaged {
             arguments.flag_malformed(why);
         } else if closing.unconfirmed && !free_form && arguments.object().is_ok_and(Map::is_empty) {
             arguments.flag_truncated();

@@ -5,7 +5,7 @@
 //! So the text is joined byte for byte, and only a text that does not stand as one value is asked whether it says one thing
 //! more than once. What this room decides is always marked.
 
-use crate::arguments::{Arguments, Repair, RepairKind, RepairLevel, Settling};
+use crate::arguments::{Arguments, Repair, RepairKind, Settling};
 use crate::json::Scan;
 
 /// What came of a call's arguments.
@@ -49,7 +49,7 @@ pub(super) fn settle(sources: Sources, settling: &Settling) -> Settled {
         if let Some((from, to)) = one_of_several(&text, last_value) {
             // Where the text begins to say again what it had said.
             let at = if from == 0 { to } else { from };
-            let repair = Repair { kind: RepairKind::Restated, at, level: RepairLevel::Lossless };
+            let repair = Repair::new(RepairKind::Restated, at);
             let value = text.get(from..to).unwrap_or_default().to_owned();
             let arguments = Arguments::restated(text, &value, vec![repair], settling);
             return Settled { arguments, restated_differs, duplicate: true };

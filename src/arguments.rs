@@ -1,0 +1,611 @@
+//! The arguments of a call: the text as sent, and what it means.
+//!
+//! This room knows what a whole, a partial and a flagged argument text is. It does not know how the text was obtained,
+//! and leaves the JSON grammar to the `json` room.
+
+mod partial;
+mod problem;
+mod stored;
+
+pub use crate::json::{
+    FaultKind, FieldEvent, FieldKind, PathSegment, Repair, RepairKind, RepairLevel,
+};
+pub use partial::{ArgumentsBuffer, PartialArguments, PartialState};
+pub use problem::{ArgumentsError, ArgumentsErrorKind, Problem, ProblemKind};
+
+use crate::json::{self, End};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use std::borrow::Cow;
+use std::fmt;
+
+/// What an argument text turned out to be.
+///
+/// ```text
+///                       ┌─ an object ───────────────────▶ Whole      usable
+///                       ├─ malformed ─ repair ladder ───▶ Repaired   usable, says what was done
+/// raw text ── close ────┤                    └ refused ─▶ Malformed  flagged
+///                       ├─ a prefix of an object ───────▶ Truncated  flagged
+///                       └─ too many containers ─────────▶ TooDeep    flagged
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum ArgumentsState {
+    /// The text is an object's, or blank after a turn that ended properly, which is `{}`.
+    Whole,
+    /// The text is not an object's but has one reading as one; [`Arguments::repairs`] lists what was done.
+    Repaired,
+    /// The text was cut. Never to be run; [`Arguments::recovered`] holds what it still states.
+    Truncated,
+    /// The text is not an object's, cut or not, or a part of it is known to be missing.
+    Malformed,
+    /// More containers one inside the other than are read.
+    TooDeep,
+    /// A custom tool's plain text; there is no object and none is due.
+    FreeForm,
+}
+
+impl ArgumentsState {
+    /// The state as one word: `whole`, `repaired`, `truncated`, `malformed`, `too-deep`, `free-form`.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Whole => "whole",
+            Self::Repaired => "repaired",
+            Self::Truncated => "truncated",
+            Self::Malformed => "malformed",
+            Self::TooDeep => "too-deep",
+            Self::FreeForm => "free-form",
+        }
+    }
+
+    /// Whether the arguments may be handed to a tool: whole, repaired, or free-form.
+    #[must_use]
+    pub fn is_usable(self) -> bool {
+        matches!(self, Self::Whole | Self::Repaired | Self::FreeForm)
+    }
+}
+
+impl fmt::Display for ArgumentsState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// What blank text (nothing, white space, or the text `null`) means at a close. Only the caller can know: parameterless
+/// calls arrive blank, and so does a call of which nothing came before the token limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Blank {
+    /// The turn ended properly: blank is `{}`, and whole.
+    #[default]
+    Object,
+    /// It did not: blank is a call that was cut.
+    Cut,
+}
+
+/// How a text is settled at its close.
+///
+/// # Examples
+///
+/// ```
+/// use callstitch::{Arguments, ArgumentsState, RepairLevel, Settling};
+///
+/// let strict = Settling { repair: RepairLevel::None, ..Settling::default() };
+/// assert_eq!(Arguments::settle("{\"a\":1,}".into(), &strict).state(), ArgumentsState::Malformed);
+/// assert_eq!(Arguments::settle("{\"a\":1,}".into(), &Settling::default()).state(), ArgumentsState::Repaired);
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settling {
+    /// How far malformed text is mended. Default: [`RepairLevel::Lossless`]. Valid text is never touched.
+    pub repair: RepairLevel,
+    /// The most containers one inside the other. Default and maximum: 127, which is what serde_json reads.
+    pub max_depth: usize,
+    /// What blank text means here. Default: [`Blank::Object`].
+    pub blank: Blank,
+}
+
+impl Default for Settling {
+    fn default() -> Self {
+        Settling {
+            repair: RepairLevel::default(),
+            max_depth: json::MAX_DEPTH,
+            blank: Blank::default(),
+        }
+    }
+}
+
+/// The arguments of a finished call: the text as sent, and what it means.
+///
+/// [`object`](Self::object) and [`deserialize`](Self::deserialize) refuse unless the text is whole or repaired; only
+/// [`recovered`](Self::recovered), named for it, hands out what a flagged text still states. `Debug` shows no argument
+/// text; [`reveal`](Self::reveal) does.
+///
+/// # Examples
+///
+/// ```
+/// use callstitch::{Arguments, ArgumentsState};
+///
+/// let whole = Arguments::parse(r#"{"port":"Oban"}"#);
+/// assert_eq!(whole.object()?["port"], "Oban");
+///
+/// let cut = Arguments::parse(r#"{"port":"Ob"#);
+/// assert_eq!(cut.state(), ArgumentsState::Truncated);
+/// assert!(cut.object().is_err());
+/// assert_eq!(cut.recovered().unwrap()["port"], "Ob");
+/// assert_eq!(cut.raw(), r#"{"port":"Ob"#);
+/// # Ok::<(), callstitch::ArgumentsError>(())
+/// ```
+#[derive(Clone, PartialEq)]
+pub struct Arguments {
+    raw: String,
+    /// The object's text where it is not `raw`.
+    text: Option<String>,
+    /// `None` where nothing is stated.
+    object: Option<Map<String, Value>>,
+    state: ArgumentsState,
+    repairs: Vec<Repair>,
+    problem: Option<Box<Problem>>,
+}
+
+impl Arguments {
+    /// Settles a text with the default [`Settling`]. Never errors; O(n).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::Arguments;
+    ///
+    /// assert_eq!(Arguments::parse("").to_json(), "{}");
+    /// assert_eq!(Arguments::parse("\"{\\\"q\\\":1}\"").object()?["q"], 1); // one layer of string encoding
+    /// # Ok::<(), callstitch::ArgumentsError>(())
+    /// ```
+    #[must_use]
+    pub fn parse(text: impl Into<String>) -> Self {
+        Self::settle(text.into(), &Settling::default())
+    }
+
+    /// Settles a text: whole at once if serde_json reads an object; else strict recovery, and the repair ladder on
+    /// malformed text only. Never errors; O(n), no recursion.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{Arguments, Blank, Settling};
+    ///
+    /// let cut = Settling { blank: Blank::Cut, ..Settling::default() };
+    /// assert!(!Arguments::settle(" ".into(), &cut).is_usable());
+    /// ```
+    #[must_use]
+    pub fn settle(text: String, settling: &Settling) -> Self {
+        let depth = settling.max_depth.min(json::MAX_DEPTH);
+        if depth == json::MAX_DEPTH
+            && let Ok(object) = serde_json::from_str::<Map<String, Value>>(&text)
+        {
+            return Self::usable(text, None, object, ArgumentsState::Whole, Vec::new());
+        }
+        if is_blank(&text) {
+            return Self::blank(text, settling.blank);
+        }
+        let ended = json::recover(&text, depth);
+        if ended.wrapped
+            && serde_json::from_str(&text).is_ok_and(|inner: Cow<'_, str>| is_blank(&inner))
+        {
+            return Self::blank(text, settling.blank);
+        }
+        let guess_key = settling.repair == RepairLevel::Guess && ended.in_key;
+        match ended.end {
+            End::Whole if ended.wrapped => {
+                let at = text.find('"').unwrap_or(0);
+                let repairs = vec![Repair::new(RepairKind::Unwrapped, at)];
+                let inner = serde_json::from_str::<String>(&text).ok();
+                Self::usable(text, inner, ended.object, ArgumentsState::Repaired, repairs)
+            }
+            End::Whole => Self::usable(text, None, ended.object, ArgumentsState::Whole, Vec::new()),
+            End::Fault(FaultKind::TooDeep, _) => Self::flagged(text, ended, Vec::new()),
+            End::Cut if !guess_key => Self::flagged(text, ended, Vec::new()),
+            _ => Self::repaired(&text, settling, depth)
+                .unwrap_or_else(|| Self::flagged(text, ended, Vec::new())),
+        }
+    }
+
+    /// The repair ladder's reading of a malformed text, if it has one.
+    fn repaired(text: &str, settling: &Settling, depth: usize) -> Option<Self> {
+        let ended_by_itself = settling.blank == Blank::Object;
+        let mended = json::repair(text, settling.repair, ended_by_itself)?;
+        let ended = json::recover(&mended.text, depth);
+        let raw = text.to_owned();
+        match ended.end {
+            End::Whole => Some(Self::usable(
+                raw,
+                Some(mended.text),
+                ended.object,
+                ArgumentsState::Repaired,
+                mended.repairs,
+            )),
+            // What was mended is still cut, and says so; its offsets would be those of the mended text.
+            End::Cut => Some(Self::flagged(
+                raw,
+                json::Ended {
+                    dropped_at: None,
+                    ..ended
+                },
+                mended.repairs,
+            )),
+            End::Fault(FaultKind::TooDeep, _) => Some(Self::flagged(raw, ended, mended.repairs)),
+            End::Fault(..) => None,
+        }
+    }
+
+    /// A custom tool's plain text: no JSON, no repair. `cut` where the turn ended before the text did.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{Arguments, ArgumentsState};
+    ///
+    /// let patch = Arguments::free_form("*** Begin Patch".into(), false);
+    /// assert_eq!((patch.state(), patch.raw()), (ArgumentsState::FreeForm, "*** Begin Patch"));
+    /// ```
+    #[must_use]
+    pub fn free_form(text: String, cut: bool) -> Self {
+        let state = if cut {
+            ArgumentsState::Truncated
+        } else {
+            ArgumentsState::FreeForm
+        };
+        let problem = cut.then(|| Box::new(Problem::new(ProblemKind::Truncated, text.len())));
+        Arguments {
+            raw: text,
+            text: None,
+            object: None,
+            state,
+            repairs: Vec::new(),
+            problem,
+        }
+    }
+
+    /// The arguments that a value holds: an object as it is, a string holding an object unwrapped once, `null` or blank
+    /// as `{}`, anything else flagged.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::Arguments;
+    /// use serde_json::json;
+    ///
+    /// assert_eq!(Arguments::from_value(json!({"q": 1})).to_json(), r#"{"q":1}"#);
+    /// assert_eq!(Arguments::from_value(json!("{\"q\":1}")).to_json(), r#"{"q":1}"#);
+    /// assert!(!Arguments::from_value(json!([1])).is_usable());
+    /// ```
+    #[must_use]
+    pub fn from_value(value: Value) -> Self {
+        match value {
+            Value::Object(object) => {
+                let raw = to_text(&object);
+                Self::usable(raw, None, object, ArgumentsState::Whole, Vec::new())
+            }
+            Value::Null => Self::default(),
+            Value::String(text) if json::trim(&text).starts_with('"') && !is_blank(&text) => {
+                let mut twice = Self::parse(text);
+                twice.flag(ProblemKind::Fault(FaultKind::NotAnObject), 0);
+                twice
+            }
+            Value::String(text) => Self::parse(text),
+            other => Self::parse(other.to_string()),
+        }
+    }
+
+    /// The reading chosen by a room that saw the fragments and not only their sum: `raw` as sent, `chosen` one object's
+    /// text, `repairs` what was done to choose it. Repaired if `chosen` is usable, else flagged for what is wrong with it.
+    #[must_use]
+    pub(crate) fn restated(
+        raw: String,
+        chosen: &str,
+        repairs: Vec<Repair>,
+        settling: &Settling,
+    ) -> Self {
+        let mut settled = Self::settle(chosen.to_owned(), settling);
+        if settled.is_usable() {
+            settled.state = ArgumentsState::Repaired;
+            settled.text.get_or_insert_with(|| chosen.to_owned());
+        }
+        settled.raw = raw;
+        settled.repairs.splice(0..0, repairs);
+        settled
+    }
+
+    /// Flags arguments of which a higher room knows that a part is missing. What they seemed to state is given up; the
+    /// text as sent is kept.
+    pub(crate) fn flag_malformed(&mut self, why: ProblemKind) {
+        let end = self.raw.len();
+        self.flag(why, end);
+    }
+
+    /// Flags arguments as cut although their text is whole: nothing vouches for an empty object at a bare end of the body.
+    pub(crate) fn flag_truncated(&mut self) {
+        self.state = ArgumentsState::Truncated;
+        self.text = None;
+        self.problem = Some(Box::new(Problem::new(ProblemKind::Truncated, self.raw.len())));
+    }
+
+    fn flag(&mut self, why: ProblemKind, at: usize) {
+        self.state = ArgumentsState::Malformed;
+        self.object = None;
+        self.text = None;
+        self.repairs.clear();
+        self.problem = Some(Box::new(Problem::new(why, at)));
+    }
+
+    /// Tries the caller's own repair on flagged arguments: `f` gets the text as sent and gives a text to read instead.
+    /// Usable arguments are returned as they are, and so are flagged ones where `f` gives nothing or no whole object.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{Arguments, ArgumentsState};
+    ///
+    /// let mended = Arguments::parse("port=Oban").repair_with(|_| Some(r#"{"port":"Oban"}"#.to_owned()));
+    /// assert_eq!(mended.state(), ArgumentsState::Repaired);
+    /// ```
+    #[must_use]
+    pub fn repair_with(self, f: impl FnOnce(&str) -> Option<String>) -> Self {
+        if self.is_usable() {
+            return self;
+        }
+        let Some(text) = f(&self.raw) else {
+            return self;
+        };
+        match serde_json::from_str::<Map<String, Value>>(&text) {
+            Ok(object) => {
+                let repairs = vec![Repair::new(RepairKind::Hook, 0)];
+                Self::usable(
+                    self.raw,
+                    Some(text),
+                    object,
+                    ArgumentsState::Repaired,
+                    repairs,
+                )
+            }
+            Err(_) => self,
+        }
+    }
+
+    fn usable(
+        raw: String,
+        text: Option<String>,
+        object: Map<String, Value>,
+        state: ArgumentsState,
+        repairs: Vec<Repair>,
+    ) -> Self {
+        Arguments {
+            raw,
+            text,
+            object: Some(object),
+            state,
+            repairs,
+            problem: None,
+        }
+    }
+
+    fn blank(raw: String, blank: Blank) -> Self {
+        match blank {
+            Blank::Object => Self::usable(
+                raw,
+                Some("{}".to_owned()),
+                Map::new(),
+                ArgumentsState::Whole,
+                Vec::new(),
+            ),
+            Blank::Cut => {
+                let problem = Some(Box::new(Problem::new(ProblemKind::Blank, raw.len())));
+                let state = ArgumentsState::Truncated;
+                Arguments {
+                    raw,
+                    text: None,
+                    object: None,
+                    state,
+                    repairs: Vec::new(),
+                    problem,
+                }
+            }
+        }
+    }
+
+    fn flagged(raw: String, ended: json::Ended, repairs: Vec<Repair>) -> Self {
+        let (state, kind, at) = match ended.end {
+            End::Fault(FaultKind::TooDeep, at) => (
+                ArgumentsState::TooDeep,
+                ProblemKind::Fault(FaultKind::TooDeep),
+                at,
+            ),
+            End::Fault(kind, at) => (ArgumentsState::Malformed, ProblemKind::Fault(kind), at),
+            End::Cut | End::Whole => (ArgumentsState::Truncated, ProblemKind::Truncated, raw.len()),
+        };
+        let second = problem::second_object(&raw, kind, at);
+        let problem = Problem::new(kind, at)
+            .within(ended.open_path, ended.dropped_at)
+            .with_second_object(second);
+        Arguments {
+            raw,
+            text: None,
+            object: Some(ended.object),
+            state,
+            repairs,
+            problem: Some(Box::new(problem)),
+        }
+    }
+
+    /// What the text turned out to be.
+    #[must_use]
+    pub fn state(&self) -> ArgumentsState {
+        self.state
+    }
+
+    /// Whether they may be handed to a tool: whole, repaired, or free-form.
+    #[must_use]
+    pub fn is_usable(&self) -> bool {
+        self.state.is_usable()
+    }
+
+    /// The text as sent, byte for byte.
+    #[must_use]
+    pub fn raw(&self) -> &str {
+        &self.raw
+    }
+
+    /// The arguments as an object. Free.
+    ///
+    /// # Errors
+    ///
+    /// Unless the text is whole or repaired.
+    pub fn object(&self) -> Result<&Map<String, Value>, ArgumentsError> {
+        match (self.state, &self.object) {
+            (ArgumentsState::Whole | ArgumentsState::Repaired, Some(object)) => Ok(object),
+            _ => Err(ArgumentsError::refused(self.state, self.problem.as_deref())),
+        }
+    }
+
+    /// The arguments as your own type, which may borrow from them.
+    ///
+    /// # Errors
+    ///
+    /// Unless the text is whole or repaired, and where it does not fit the type.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::Arguments;
+    ///
+    /// #[derive(serde::Deserialize)]
+    /// struct Tide { port: String }
+    ///
+    /// let tide: Tide = Arguments::parse(r#"{"port":"Oban"}"#).deserialize()?;
+    /// assert_eq!(tide.port, "Oban");
+    /// # Ok::<(), callstitch::ArgumentsError>(())
+    /// ```
+    pub fn deserialize<'a, T: Deserialize<'a>>(&'a self) -> Result<T, ArgumentsError> {
+        let object = self.object()?;
+        // The text first: it still has every digit. The object where the text repeats a key, which serde refuses.
+        let text = self.text.as_deref().unwrap_or(&self.raw);
+        serde_json::from_str(text)
+            .or_else(|_| T::deserialize(object))
+            .map_err(ArgumentsError::mismatch)
+    }
+
+    /// What the text states, whole or not: for a flagged text what is left of it, `None` when that is nothing known.
+    /// For display and for a person to look at; never to be run unless [`is_usable`](Self::is_usable).
+    #[must_use]
+    pub fn recovered(&self) -> Option<&Map<String, Value>> {
+        self.object.as_ref()
+    }
+
+    /// The object, or `{}` where there is none to be had: a total function, for what must show something.
+    #[must_use]
+    pub fn map(&self) -> Cow<'_, Map<String, Value>> {
+        Cow::Borrowed(self.object.as_ref().unwrap_or_else(|| json::empty()))
+    }
+
+    /// Always an object's text, for the wires that demand one: the text as sent where it is one, else the repaired or
+    /// the recovered object's, `{}` when nothing.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::Arguments;
+    ///
+    /// assert_eq!(Arguments::parse(r#"{"n":1.50}"#).to_json(), r#"{"n":1.50}"#); // as spelled
+    /// assert_eq!(Arguments::parse(r#"{"a":"x","n":1"#).to_json(), r#"{"a":"x"}"#);
+    /// assert_eq!(Arguments::parse("hello").to_json(), "{}");
+    /// ```
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        match (self.state, &self.text, &self.object) {
+            (ArgumentsState::Whole | ArgumentsState::Repaired, Some(text), _) => text.clone(),
+            (ArgumentsState::Whole, None, _) => self.raw.clone(),
+            (_, _, Some(object)) => to_text(object),
+            _ => "{}".to_owned(),
+        }
+    }
+
+    /// What was done to the text, in the order of the text. At most [`Repair::LISTED`] are listed.
+    #[must_use]
+    pub fn repairs(&self) -> &[Repair] {
+        &self.repairs
+    }
+
+    /// What is wrong, where the arguments are flagged.
+    #[must_use]
+    pub fn problem(&self) -> Option<&Problem> {
+        self.problem.as_deref()
+    }
+
+    /// The text from where the recovered object leaves it: a cut number, key or escape, or all from the fault on.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::Arguments;
+    ///
+    /// assert_eq!(Arguments::parse(r#"{"a":12"#).dropped(), Some("12"));
+    /// ```
+    #[must_use]
+    pub fn dropped(&self) -> Option<&str> {
+        self.raw.get(self.problem.as_ref()?.dropped_at()?..)
+    }
+
+    /// A view whose `Debug` shows the argument text. Logs are not where a user's data should turn up: ask for it.
+    #[must_use]
+    pub fn reveal(&self) -> impl fmt::Debug + '_ {
+        Revealed(self)
+    }
+}
+
+impl Default for Arguments {
+    /// `{}`, whole.
+    fn default() -> Self {
+        Self::usable(
+            "{}".to_owned(),
+            None,
+            Map::new(),
+            ArgumentsState::Whole,
+            Vec::new(),
+        )
+    }
+}
+
+impl fmt::Debug for Arguments {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Arguments")
+            .field("state", &self.state)
+            .field("bytes", &self.raw.len())
+            .field("members", &self.object.as_ref().map(Map::len))
+            .field("repairs", &self.repairs)
+            .field("problem", &self.problem)
+            .finish()
+    }
+}
+
+struct Revealed<'a>(&'a Arguments);
+
+impl fmt::Debug for Revealed<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Arguments")
+            .field("state", &self.0.state)
+            .field("raw", &self.0.raw)
+            .field("object", &self.0.object)
+            .field("repairs", &self.0.repairs)
+            .field("problem", &self.0.problem)
+            .finish()
+    }
+}
+
+/// Nothing, white space, or `null`.
+fn is_blank(text: &str) -> bool {
+    matches!(json::trim(text), "" | "null")
+}
+
+fn to_text(object: &Map<String, Value>) -> String {
+    // A map of values always has a text; serialising into memory cannot fail.
+    serde_json::to_string(object).unwrap_or_else(|_| "{}".to_owned())
+}

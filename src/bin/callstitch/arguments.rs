@@ -1,0 +1,23 @@
+//! `callstitch arguments`: one argument text, what it is, and what was done to it.
+
+use std::io::{self, Read, Write};
+
+use callstitch::{Arguments, Settling};
+use serde_json::json;
+
+use crate::lines::{RawObject, repairs};
+use crate::{ArgumentsArgs, exit, open};
+
+pub(crate) fn run(args: &ArgumentsArgs) -> io::Result<u8> {
+    let mut bytes = Vec::new();
+    open(args.file.as_ref())?.read_to_end(&mut bytes)?;
+    let settling = Settling { repair: args.repair.into(), ..Settling::default() };
+    let arguments = Arguments::settle(String::from_utf8_lossy(&bytes).into_owned(), &settling);
+    let mut out = io::stdout().lock();
+    let line = json!({ "state": arguments.state(), "arguments": RawObject(&arguments), "repairs": repairs(&arguments) });
+    writeln!(out, "{line}")?;
+    if let Some(problem) = arguments.problem() {
+        eprintln!("callstitch: arguments are {}: {problem}", arguments.state());
+    }
+    Ok(if arguments.is_usable() { exit::CLEAN } else { exit::FLAGGED })
+}

@@ -1,0 +1,140 @@
+//! The JSON Lines that the command prints.
+
+use callstitch::{AnomalyKind, Arguments, ArgumentsState, End, Error, Event, ToolCall, WireFormat};
+use serde::Serialize;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+/// The arguments as they go into a line: the text as sent where it is one line of JSON (every digit as it was), else the
+/// object; for a flagged call what it still states, else null.
+pub(crate) struct RawObject<'a>(pub(crate) &'a Arguments);
+
+impl Serialize for RawObject<'_> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let arguments = self.0;
+        if arguments.state() == ArgumentsState::FreeForm {
+            return serializer.serialize_none();
+        }
+        if arguments.is_usable() {
+            let text = arguments.to_json();
+            if !text.contains(['\n', '\r']) {
+                if let Ok(raw) = RawValue::from_string(text) {
+                    return raw.serialize(serializer);
+                }
+            }
+        }
+        arguments.recovered().serialize(serializer)
+    }
+}
+
+/// What was done to the text.
+pub(crate) fn repairs(arguments: &Arguments) -> Value {
+    arguments.repairs().iter().map(|repair| json!({ "kind": repair.kind, "at": repair.at })).collect()
+}
+
+/// One call.
+#[derive(Serialize)]
+pub(crate) struct CallLine<'a> {
+    index: u32,
+    wire_index: Option<i64>,
+    choice: u32,
+    id: &'a str,
+    wire_id: Option<&'a str>,
+    synthetic_id: bool,
+    name: Option<&'a str>,
+    kind: &'a str,
+    executor: &'a str,
+    server_name: Option<&'a str>,
+    arguments: RawObject<'a>,
+    state: &'a str,
+    raw: &'a str,
+    repairs: Value,
+}
+
+impl<'a> CallLine<'a> {
+    pub(crate) fn new(call: &'a ToolCall) -> Self {
+        CallLine {
+            index: call.index().get(),
+            wire_index: call.wire_index(),
+            choice: call.choice(),
+            id: call.id(),
+            wire_id: call.wire_id(),
+            synthetic_id: call.is_synthetic_id(),
+            name: Some(call.name()).filter(|name| !name.is_empty()),
+            kind: call.kind().as_str(),
+            executor: call.executor().as_str(),
+            server_name: call.server_name(),
+            arguments: RawObject(call.arguments()),
+            state: call.state().as_str(),
+            raw: call.arguments().raw(),
+            repairs: repairs(call.arguments()),
+        }
+    }
+}
+
+/// The end of the stream.
+#[derive(Serialize)]
+pub(crate) struct EndLine<'a> {
+    pub(crate) end: End,
+    pub(crate) format: Option<&'a str>,
+    pub(crate) finish_reasons: &'a [String],
+    pub(crate) calls: usize,
+    pub(crate) error: Option<String>,
+    pub(crate) anomalies: Vec<Count>,
+}
+
+#[derive(Serialize)]
+pub(crate) struct Count {
+    kind: &'static str,
+    count: u64,
+}
+
+impl<'a> EndLine<'a> {
+    pub(crate) fn new(
+        end: End,
+        format: Option<WireFormat>,
+        finish_reasons: &'a [String],
+        calls: usize,
+        error: Option<&Error>,
+        anomalies: &[(AnomalyKind, u64)],
+    ) -> Self {
+        EndLine {
+            end,
+            format: format.map(WireFormat::name),
+            finish_reasons,
+            calls,
+            error: error.map(ToString::to_string),
+            anomalies: anomalies.iter().map(|&(kind, count)| Count { kind: kind.as_str(), count }).collect(),
+        }
+    }
+}
+
+/// One event, for `--events`.
+pub(crate) fn event_line(event: &Event<'_>) -> String {
+    let line = match event {
+        Event::CallStarted { index, choice, id, name } => {
+            json!({ "event": "call_started", "index": index, "choice": choice, "id": id, "name": name })
+        }
+        Event::ArgumentsDelta { index, text } => json!({ "event": "arguments_delta", "index": index, "text": text.as_str() }),
+        Event::CallCompleted(call) => return tagged("call_completed", call),
+        Event::CallDiscarded(call) => return tagged("call_discarded", call),
+        Event::Text { choice, text } => json!({ "event": "text", "choice": choice, "text": text }),
+        Event::Reasoning { choice, text } => json!({ "event": "reasoning", "choice": choice, "text": text }),
+        Event::ReasoningSignature { choice, text } => json!({ "event": "reasoning_signature", "choice": choice, "text": text }),
+        Event::Refusal { choice, text } => json!({ "event": "refusal", "choice": choice, "text": text }),
+        Event::Usage(usage) => json!({ "event": "usage", "usage": serde_json::from_str::<Value>(usage).unwrap_or_default() }),
+        Event::Finished { choice, reason } => json!({ "event": "finished", "choice": choice, "reason": reason }),
+        Event::Anomaly(anomaly) => json!({ "event": "anomaly", "anomaly": anomaly }),
+        other => json!({ "event": "other", "debug": format!("{other:?}") }),
+    };
+    line.to_string()
+}
+
+fn tagged(event: &str, call: &ToolCall) -> String {
+    #[derive(Serialize)]
+    struct Tagged<'a> {
+        event: &'a str,
+        call: CallLine<'a>,
+    }
+    serde_json::to_string(&Tagged { event, call: CallLine::new(call) }).unwrap_or_default()
+}

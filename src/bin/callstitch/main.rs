@@ -1,0 +1,125 @@
+//! The `callstitch` command: a recorded or running response body in, its tool calls out.
+
+mod arguments;
+mod calls;
+mod lines;
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use callstitch::{RepairLevel, WireFormat};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Stitches streamed LLM tool-call deltas back into whole calls.
+#[derive(Parser)]
+#[command(version, args_conflicts_with_subcommands = true, arg_required_else_help = false)]
+struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    calls: CallsArgs,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Read a response body and print its tool calls (the default).
+    Calls(CallsArgs),
+    /// Read one argument text and say what it is.
+    Arguments(ArgumentsArgs),
+}
+
+#[derive(Args)]
+struct CallsArgs {
+    /// The body's wire format.
+    #[arg(long, default_value = "auto", value_name = "FORMAT", value_parser = format_value())]
+    format: String,
+    /// Print JSON Lines: one line a call, then one end line.
+    #[arg(long, conflicts_with = "events")]
+    json: bool,
+    /// Print JSON Lines: one line an event, then one end line.
+    #[arg(long)]
+    events: bool,
+    /// How far malformed arguments are repaired.
+    #[arg(long, value_enum, default_value = "lossless", value_name = "LEVEL")]
+    repair: Repair,
+    /// Feed the parser in pieces of this many bytes.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    chunk_size: Option<u32>,
+    /// Wait this many milliseconds between pieces.
+    #[arg(long, value_name = "MS")]
+    pace: Option<u64>,
+    /// The body's file; standard input where it is - or absent.
+    file: Option<PathBuf>,
+}
+
+#[derive(Args)]
+struct ArgumentsArgs {
+    /// How far malformed arguments are repaired.
+    #[arg(long, value_enum, default_value = "lossless", value_name = "LEVEL")]
+    repair: Repair,
+    /// The text's file; standard input where it is - or absent.
+    file: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Repair {
+    /// Never.
+    None,
+    /// Where there is one reading only.
+    Lossless,
+    /// By likelihood, marked as such.
+    Guess,
+}
+
+impl From<Repair> for RepairLevel {
+    fn from(repair: Repair) -> Self {
+        match repair {
+            Repair::None => RepairLevel::None,
+            Repair::Lossless => RepairLevel::Lossless,
+            Repair::Guess => RepairLevel::Guess,
+        }
+    }
+}
+
+/// Exit codes, as in DESIGN: 0 clean and usable, 1 unreadable, 2 usage (clap's own), 3 flagged or cut, 4 an error in the stream.
+mod exit {
+    pub(crate) const CLEAN: u8 = 0;
+    pub(crate) const UNREADABLE: u8 = 1;
+    pub(crate) const FLAGGED: u8 = 3;
+    pub(crate) const ERROR: u8 = 4;
+}
+
+fn format_value() -> clap::builder::PossibleValuesParser {
+    let names = std::iter::once("auto").chain(WireFormat::all().map(WireFormat::name));
+    clap::builder::PossibleValuesParser::new(names)
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let outcome = match cli.command.unwrap_or(Command::Calls(cli.calls)) {
+        Command::Calls(args) => calls::run(&args),
+        Command::Arguments(args) => arguments::run(&args),
+    };
+    match outcome {
+        Ok(code) => ExitCode::from(code),
+        // The reader of our output is gone, which is its right.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::from(exit::CLEAN),
+        Err(error) => {
+            eprintln!("callstitch: {error}");
+            ExitCode::from(exit::UNREADABLE)
+        }
+    }
+}
+
+/// A file, or standard input.
+fn open(file: Option<&PathBuf>) -> io::Result<Box<dyn Read>> {
+    match file.filter(|file| file.as_os_str() != "-") {
+        None => Ok(Box::new(io::stdin())),
+        Some(path) => match File::open(path) {
+            Ok(file) => Ok(Box::new(file)),
+            Err(error) => Err(io::Error::new(error.kind(), format!("{}: {error}", path.display()))),
+        },
+    }
+}

@@ -1,0 +1,178 @@
+//! What a text stated when it ended: the partial reader run to the end, and a report of what was left out.
+
+use super::events::PathSegment;
+use super::partial::{PartialReader, Progress, State};
+use super::text::UNICODE_ESCAPE;
+use serde_json::{Map, Value};
+
+/// What is wrong at a byte that no continuation of the text could mend.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum FaultKind {
+    /// A byte that the grammar does not allow here.
+    Unexpected,
+    /// A raw control character inside a string.
+    ControlCharacter,
+    /// A backslash followed by what is no escape.
+    BadEscape,
+    /// Half of a surrogate pair.
+    LoneSurrogate,
+    /// A number that JSON does not spell so.
+    BadNumber,
+    /// A number too large for a double.
+    NumberOutOfRange,
+    /// More containers one inside the other than are read.
+    TooDeep,
+    /// Text after the object.
+    Trailing,
+    /// JSON, but not an object.
+    NotAnObject,
+}
+
+/// How a text ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum End {
+    /// One object.
+    Whole,
+    /// At a point where more was grammatical.
+    Cut,
+    /// Malformed from this byte on.
+    Fault(FaultKind, usize),
+}
+
+/// A text's object and how it ended.
+#[derive(Debug, Clone)]
+pub(crate) struct Ended {
+    pub(crate) object: Map<String, Value>,
+    pub(crate) end: End,
+    /// The path that was being written at the end.
+    pub(crate) open_path: Vec<PathSegment<'static>>,
+    /// Where the text begins that is not in the object: a cut number, literal, key or escape.
+    pub(crate) dropped_at: Option<usize>,
+    /// The object was held by a JSON string.
+    pub(crate) wrapped: bool,
+    /// It ended inside a key.
+    pub(crate) in_key: bool,
+}
+
+/// Reads a whole text to its end by the rules of strict recovery. Never errors; O(n), no recursion.
+pub(crate) fn recover(text: &str, max_depth: usize) -> Ended {
+    let mut reader = PartialReader::new(max_depth);
+    reader.advance(text);
+    reader.finish(text)
+}
+
+impl PartialReader {
+    /// Says that no more will come after `raw`, which was read to its end.
+    ///
+    /// A value that an error touches (the newest one, if no comma or closer followed it) is taken out: a quote too many
+    /// inside a string would otherwise leave half a string that looks whole.
+    pub(crate) fn finish(self, raw: &str) -> Ended {
+        let progress = self.progress();
+        let open_path = self.open_path();
+        let (mut root, mut core, wrapper) = self.into_parts();
+        let text = wrapper
+            .as_deref()
+            .map_or(raw, |wrapper| wrapper.inner.as_str());
+
+        let in_text = matches!(core.state, State::Text | State::Key);
+        let held = if in_text {
+            core.pending.held_from(text, core.at)
+        } else {
+            None
+        };
+        let mut fault = match progress {
+            Progress::Stopped { kind, at } => Some((kind, at)),
+            _ if in_text => core
+                .pending
+                .fault_at_end(text, core.at)
+                .map(|at| (FaultKind::BadEscape, at)),
+            _ => None,
+        };
+        let inner_fault = matches!(core.state, State::Stopped(..))
+            || (fault.is_some() && progress == Progress::Reading);
+        let was = core.before_stop();
+        if fault.is_some() && matches!(was, State::Text | State::AfterValue) {
+            core.drop_newest(&mut root);
+        }
+        let mut dropped_at = match core.state {
+            State::Number(_) | State::Literal(..) | State::Key | State::AfterKey => {
+                Some(core.token_at)
+            }
+            State::Value
+                if text
+                    .get(..core.at)
+                    .is_some_and(|read| super::trim(read).ends_with(':')) =>
+            {
+                Some(core.token_at)
+            }
+            State::Text => held,
+            State::Stopped(_, at) => Some(at),
+            _ => None,
+        };
+        if let Some(wrapper) = wrapper.as_deref() {
+            // A string whose content is anything but an object's text is a string, and that is what is wrong with it.
+            let nothing = matches!(core.state, State::Start)
+                || matches!(
+                    core.state,
+                    State::Stopped(FaultKind::NotAnObject | FaultKind::Unexpected, _)
+                ) && was == State::Start;
+            if nothing && !super::trim(&wrapper.inner).is_empty() {
+                fault = Some((FaultKind::NotAnObject, 0));
+                dropped_at = Some(0);
+            } else {
+                let outer = |at| offset_in_wrapper(raw, at);
+                dropped_at = dropped_at.map(outer);
+                fault = fault.map(|(kind, at)| (kind, if inner_fault { outer(at) } else { at }));
+            }
+        }
+        let end = match fault {
+            Some((kind, at)) => End::Fault(kind, at),
+            None if progress == Progress::Closed => End::Whole,
+            None => End::Cut,
+        };
+        let object = match root {
+            Value::Object(members) => members,
+            _ => Map::new(),
+        };
+        Ended {
+            object,
+            end,
+            open_path,
+            dropped_at,
+            wrapped: wrapper.is_some(),
+            in_key: core.state == State::Key,
+        }
+    }
+}
+
+/// Where in the raw text the decoded byte `inner_at` of the string around it comes from. O(n), asked once a text.
+fn offset_in_wrapper(raw: &str, inner_at: usize) -> usize {
+    let bytes = raw.as_bytes();
+    let mut at = bytes
+        .iter()
+        .position(|byte| *byte == b'"')
+        .map_or(0, |quote| quote + 1);
+    let mut decoded = 0;
+    while decoded < inner_at {
+        let (read, made) = match (bytes.get(at), bytes.get(at + 1)) {
+            (Some(b'\\'), Some(b'u')) => unicode_length(bytes, at),
+            (Some(b'\\'), Some(_)) => (2, 1),
+            (Some(_), _) => (1, 1),
+            (None, _) => break,
+        };
+        at += read;
+        decoded += made;
+    }
+    at
+}
+
+/// How long a `\u` escape is, its other half included, and how many bytes of UTF-8 it makes.
+fn unicode_length(bytes: &[u8], at: usize) -> (usize, usize) {
+    use super::text::{Escape, escape};
+    match escape(bytes, at, 0) {
+        Escape::Char(c, length) => (length, c.len_utf8()),
+        Escape::High(_) => (2 * UNICODE_ESCAPE, 4),
+        _ => (1, 1),
+    }
+}

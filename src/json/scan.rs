@@ -1,0 +1,224 @@
+//! Is this text whole? Strings, escapes and brackets only, a fragment at a time, no allocation.
+//!
+//! This runs on every delta of every call, so it knows no grammar beyond what tells a bracket from a brace inside a
+//! string. Whether a whole text is also valid is asked once, at the close.
+
+use super::is_space;
+
+/// Structure of one text so far.
+///
+/// ```text
+///          { [            "            \
+/// Blank ────────▶ Open ◀─────▶ String ◀────▶ Escape
+///   │              │ last closer
+///   │ other        ▼           not white space
+///   └─────────▶ Broken ◀──────────── Whole
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Scan {
+    /// One bit for each open container, innermost lowest: 1 is an array.
+    kinds: u128,
+    depth: u32,
+    state: State,
+    /// Something other than one pair of braces and white space was seen.
+    filled: bool,
+    /// More levels than `kinds` has bits: only counted from there on. Text that deep is refused for its depth.
+    deep: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum State {
+    #[default]
+    Blank,
+    Open,
+    String,
+    Escape,
+    Whole,
+    Broken,
+}
+
+impl Scan {
+    /// Reads one more fragment. Never errors; O(1) a byte.
+    #[inline]
+    pub(crate) fn push(&mut self, fragment: &str) {
+        let mut bytes = fragment.as_bytes();
+        loop {
+            if self.state == State::String {
+                let Some((&stop, rest)) = after_string_run(bytes) else {
+                    return;
+                };
+                bytes = rest;
+                self.state = if stop == b'"' {
+                    State::Open
+                } else {
+                    State::Escape
+                };
+                continue;
+            }
+            let Some((&byte, rest)) = bytes.split_first() else {
+                return;
+            };
+            bytes = rest;
+            self.step(byte);
+        }
+    }
+
+    fn step(&mut self, byte: u8) {
+        match self.state {
+            State::Open => match byte {
+                b'"' => {
+                    self.filled = true;
+                    self.state = State::String;
+                }
+                b'{' | b'[' => {
+                    self.filled = true;
+                    self.open(byte);
+                }
+                b'}' | b']' => self.close(byte),
+                _ => self.filled |= !is_space(byte),
+            },
+            State::Escape => self.state = State::String,
+            State::Blank if is_space(byte) => {}
+            State::Blank if byte == b'{' || byte == b'[' => {
+                self.filled = byte == b'[';
+                self.state = State::Open;
+                self.open(byte);
+            }
+            State::Whole if is_space(byte) => {}
+            State::Blank | State::Whole => self.state = State::Broken,
+            State::String | State::Broken => {}
+        }
+    }
+
+    fn open(&mut self, byte: u8) {
+        self.deep |= self.depth >= u128::BITS;
+        self.kinds = (self.kinds << 1) | u128::from(byte == b'[');
+        self.depth = self.depth.saturating_add(1);
+    }
+
+    fn close(&mut self, byte: u8) {
+        if !self.deep && (self.kinds & 1 == 1) != (byte == b']') {
+            self.state = State::Broken;
+            return;
+        }
+        self.kinds >>= 1;
+        self.depth = self.depth.saturating_sub(1);
+        if self.depth == 0 {
+            self.state = State::Whole;
+        }
+    }
+
+    /// Only JSON white space so far, or nothing.
+    pub(crate) fn is_blank(&self) -> bool {
+        self.state == State::Blank
+    }
+
+    /// Exactly one object or array with its brackets balanced, and only white space after it.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.state == State::Whole
+    }
+
+    /// Exactly `{}`, with white space anywhere.
+    pub(crate) fn is_empty_object(&self) -> bool {
+        self.is_whole() && !self.filled
+    }
+
+    /// Whether a fragment looks like the first of a text: it opens an object, or is one whole JSON value by itself.
+    pub(crate) fn opens(fragment: &str) -> bool {
+        match fragment.bytes().find(|byte| !is_space(*byte)) {
+            Some(b'{') => true,
+            Some(_) => serde_json::from_str::<serde::de::IgnoredAny>(fragment).is_ok(),
+            None => false,
+        }
+    }
+}
+
+/// Splits string content at its first quote or backslash: that byte and what follows it.
+#[inline]
+fn after_string_run(bytes: &[u8]) -> Option<(&u8, &[u8])> {
+    /// Below this a plain loop beats the call.
+    const SHORT: usize = 16;
+    let stop = if bytes.len() < SHORT {
+        bytes.iter().position(|byte| matches!(byte, b'"' | b'\\'))
+    } else {
+        memchr::memchr2(b'"', b'\\', bytes)
+    };
+    bytes.get(stop?..)?.split_first()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::indexing_slicing
+    )]
+    use super::*;
+
+    fn scan(text: &str) -> Scan {
+        let mut whole = Scan::default();
+        whole.push(text);
+        let mut pieces = Scan::default();
+        for c in text.chars() {
+            pieces.push(c.encode_utf8(&mut [0; 4]));
+        }
+        assert_eq!(whole, pieces, "chunking changed {text:?}");
+        whole
+    }
+
+    #[test]
+    fn whole_means_one_balanced_container() {
+        for text in [
+            "{}",
+            " [1] ",
+            r#"{"a":"}]\"\\"}"#,
+            "{\"a\":[{}]}\n",
+            r#"{"key":"a long value, longer than the loop"}"#,
+        ] {
+            assert!(scan(text).is_whole(), "{text}");
+        }
+        for text in [
+            "",
+            " ",
+            "5",
+            "\"{}\"",
+            "{",
+            "{}{}",
+            "{]",
+            "[}",
+            "{}x",
+            "]",
+            r#"{"a":"}"#,
+            "{\"a\":\"\\",
+        ] {
+            assert!(!scan(text).is_whole(), "{text}");
+        }
+    }
+
+    #[test]
+    fn empty_object_and_blank_are_told_apart() {
+        assert!(scan(" { \n} ").is_empty_object());
+        for text in ["[]", "{{}}", "{\"\":1}", "{x}", "{", "{}{}", ""] {
+            assert!(!scan(text).is_empty_object(), "{text}");
+        }
+        assert!(scan("").is_blank() && scan(" \t\r\n").is_blank() && !scan(" {").is_blank());
+    }
+
+    #[test]
+    fn a_fragment_opens_a_text_by_its_brace_or_by_being_a_value() {
+        for text in ["{", " {\"a", "null", "\"{}\"", "[1]", "5"] {
+            assert!(Scan::opens(text), "{text}");
+        }
+        for text in ["", " ", "\"a", "}", "[1", "abc", "\":\"x"] {
+            assert!(!Scan::opens(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn very_deep_text_neither_panics_nor_is_misread() {
+        let deep = "[".repeat(100_000);
+        assert!(!scan(&deep).is_whole());
+        assert!(scan(&(deep + &"]".repeat(100_000))).is_whole());
+    }
+}

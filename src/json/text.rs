@@ -1,0 +1,192 @@
+//! The content of one JSON string, decoded as it arrives.
+
+use super::recover::FaultKind;
+
+/// An escape that the edge of the text cuts: what is held back and how far the text must reach before it is looked at
+/// again. Without the second, single bytes of an escape would be read over and over.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Pending {
+    /// A high surrogate already read, waiting for its other half; 0 is none.
+    high: u16,
+    need: usize,
+    /// Bytes looked at more than once, for the test that reading is linear.
+    pub(super) reread: usize,
+}
+
+/// Why [`read_text`] stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TextStop {
+    /// At the edge of what has arrived.
+    Edge,
+    /// Just after the closing quote.
+    Quote,
+    /// At this byte, which no string may hold.
+    Fault(FaultKind, usize),
+}
+
+/// How long a `\uXXXX` is.
+pub(super) const UNICODE_ESCAPE: usize = 6;
+
+/// Appends decoded content from `at` on to `into`, and says why it stopped; `at` is then the first byte not read.
+#[inline]
+pub(super) fn read_text(
+    text: &str,
+    at: &mut usize,
+    pending: &mut Pending,
+    into: &mut String,
+) -> TextStop {
+    let bytes = text.as_bytes();
+    if bytes.len() < pending.need {
+        return TextStop::Edge;
+    }
+    loop {
+        if pending.high == 0 {
+            let run = plain_run(bytes.get(*at..).unwrap_or_default());
+            into.push_str(text.get(*at..*at + run).unwrap_or_default());
+            *at += run;
+        }
+        match bytes.get(*at) {
+            None => return TextStop::Edge,
+            Some(b'\\') => {}
+            Some(_) if pending.high != 0 => {
+                return TextStop::Fault(
+                    FaultKind::LoneSurrogate,
+                    at.saturating_sub(UNICODE_ESCAPE),
+                );
+            }
+            Some(b'"') => {
+                *at += 1;
+                return TextStop::Quote;
+            }
+            Some(_) => return TextStop::Fault(FaultKind::ControlCharacter, *at),
+        }
+        match escape(bytes, *at, pending.high) {
+            Escape::Char(c, length) => {
+                into.push(c);
+                *at += length;
+                pending.high = 0;
+            }
+            Escape::High(unit) => {
+                pending.high = unit;
+                *at += UNICODE_ESCAPE;
+            }
+            Escape::Short(need) => {
+                pending.reread += bytes.len() - *at;
+                pending.need = need;
+                return TextStop::Edge;
+            }
+            Escape::Bad(kind, at) => return TextStop::Fault(kind, at),
+        }
+    }
+}
+
+impl Pending {
+    /// Where the bytes held back begin, if any are, the reader standing at `at`.
+    pub(super) fn held_from(self, text: &str, at: usize) -> Option<usize> {
+        match self.high {
+            0 => (at < text.len()).then_some(at),
+            _ => Some(at.saturating_sub(UNICODE_ESCAPE)),
+        }
+    }
+
+    /// The fault already certain in an escape that the end of the text cut: `\u1G` can be continued by nothing.
+    pub(super) fn fault_at_end(self, text: &str, at: usize) -> Option<usize> {
+        let digits = text.as_bytes().get(at..)?.strip_prefix(b"\\u")?;
+        digits
+            .iter()
+            .any(|byte| !byte.is_ascii_hexdigit())
+            .then_some(at)
+    }
+}
+
+pub(super) enum Escape {
+    Char(char, usize),
+    High(u16),
+    /// Cut: look again when the text is this long.
+    Short(usize),
+    Bad(FaultKind, usize),
+}
+
+/// Reads the escape at `at` (a backslash), `high` being a high surrogate that stands directly before it, or 0.
+pub(super) fn escape(bytes: &[u8], at: usize, high: u16) -> Escape {
+    let before = at.saturating_sub(UNICODE_ESCAPE);
+    let Some(&letter) = bytes.get(at + 1) else {
+        return Escape::Short(at + 2);
+    };
+    if letter != b'u' {
+        if high != 0 {
+            return Escape::Bad(FaultKind::LoneSurrogate, before);
+        }
+        return match simple_escape(letter) {
+            Some(c) => Escape::Char(c, 2),
+            None => Escape::Bad(FaultKind::BadEscape, at),
+        };
+    }
+    let Some(digits) = bytes.get(at + 2..at + UNICODE_ESCAPE) else {
+        return Escape::Short(at + UNICODE_ESCAPE);
+    };
+    let Some(unit) = hex4(digits) else {
+        return Escape::Bad(FaultKind::BadEscape, at);
+    };
+    match (high, unit) {
+        (0, 0xD800..=0xDBFF) => Escape::High(unit),
+        (0, _) => match char::from_u32(u32::from(unit)) {
+            Some(c) => Escape::Char(c, UNICODE_ESCAPE),
+            None => Escape::Bad(FaultKind::LoneSurrogate, at),
+        },
+        (_, 0xDC00..=0xDFFF) => {
+            let scalar = 0x10000 + ((u32::from(high) - 0xD800) << 10) + (u32::from(unit) - 0xDC00);
+            match char::from_u32(scalar) {
+                Some(c) => Escape::Char(c, UNICODE_ESCAPE),
+                None => Escape::Bad(FaultKind::LoneSurrogate, before),
+            }
+        }
+        _ => Escape::Bad(FaultKind::LoneSurrogate, before),
+    }
+}
+
+/// The character that a backslash and this letter stand for.
+pub(super) fn simple_escape(letter: u8) -> Option<char> {
+    Some(match letter {
+        b'"' => '"',
+        b'\\' => '\\',
+        b'/' => '/',
+        b'b' => '\u{8}',
+        b'f' => '\u{c}',
+        b'n' => '\n',
+        b'r' => '\r',
+        b't' => '\t',
+        _ => return None,
+    })
+}
+
+fn hex4(digits: &[u8]) -> Option<u16> {
+    digits.iter().try_fold(0u16, |unit, digit| {
+        let value = char::from(*digit).to_digit(16)?;
+        Some((unit << 4) | u16::try_from(value).ok()?)
+    })
+}
+
+/// How many bytes from the start are plain content: no quote, no backslash, no control character.
+#[inline]
+pub(super) fn plain_run(bytes: &[u8]) -> usize {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    const HIGHS: u64 = 0x8080_8080_8080_8080;
+    let zero_byte = |word: u64| word.wrapping_sub(ONES) & !word & HIGHS;
+    let (words, tail) = bytes.as_chunks::<8>();
+    for (index, word) in words.iter().enumerate() {
+        let word = u64::from_le_bytes(*word);
+        let hit = zero_byte(word ^ (ONES * 0x22))
+            | zero_byte(word ^ (ONES * 0x5C))
+            | (word.wrapping_sub(ONES * 0x20) & !word & HIGHS);
+        if hit != 0 {
+            // A borrow can only mark bytes above the first true hit, and the first is all that counts.
+            return index * 8 + (hit.trailing_zeros() / 8) as usize;
+        }
+    }
+    let run = tail
+        .iter()
+        .position(|byte| matches!(byte, b'"' | b'\\' | 0..=0x1F))
+        .unwrap_or(tail.len());
+    words.len() * 8 + run
+}
