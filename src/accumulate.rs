@@ -13,7 +13,10 @@ use smallvec::SmallVec;
 use crate::arguments::{Blank, ProblemKind, RepairLevel, Settling};
 use crate::call::{CallIndex, Closing, Ended, Evidence, PartialCall};
 use crate::config::{Config, EmitWhen};
-use crate::delta::{ArgumentsPart, CallDelta, CallKey, ClosedBy, Delta, DeltaSink, FinishMeaning, Fragment, Route, TextKind};
+use crate::delta::{
+    ArgumentsPart, CallDelta, CallKey, ClosedBy, Delta, DeltaSink, FinishMeaning, Fragment, Route,
+    TextKind,
+};
 use crate::error::{Error, ErrorKind};
 use crate::event::{Anomaly, AnomalyKind, End, FinishReason};
 use crate::json::join_halves;
@@ -58,6 +61,8 @@ pub struct Accumulator {
     ledger: Ledger,
     /// An event was lost: the stream cannot end clean.
     undecodable: Option<(u64, String)>,
+    /// The provider reported an error and may go on.
+    fault: Option<Error>,
     stray: Option<String>,
     end: Option<End>,
 }
@@ -180,6 +185,7 @@ impl Accumulator {
             arguments_bytes: 0,
             ledger: Ledger::default(),
             undecodable: None,
+            fault: None,
             stray: None,
             end: None,
         }
@@ -210,6 +216,9 @@ impl Accumulator {
         if self.state == State::Over {
             return;
         }
+        if let Some(fault) = self.fault.take() {
+            return self.abort(fault);
+        }
         let by = match self.state {
             State::Ended => ClosedBy::Terminal,
             State::MayEnd => ClosedBy::FinishReason,
@@ -217,12 +226,19 @@ impl Accumulator {
         };
         self.close_all(None, by);
         let failed = self.reasons.iter().find(|(_, reason)| {
-            matches!(reason.meaning, FinishMeaning::Error | FinishMeaning::MalformedCall)
+            matches!(
+                reason.meaning,
+                FinishMeaning::Error | FinishMeaning::MalformedCall
+            )
         });
         let error = if let Some((offset, problem)) = &self.undecodable {
             Some(Error::new(ErrorKind::Undecodable, *offset, problem.clone()))
         } else if let Some((_, reason)) = failed {
-            Some(Error::new(ErrorKind::Provider, self.offset, format!("the model stopped with {}", reason.text)))
+            Some(Error::new(
+                ErrorKind::Provider,
+                self.offset,
+                format!("the model stopped with {}", reason.text),
+            ))
         } else if by == ClosedBy::Unconfirmed {
             let mut message = "the body ended without a terminal signal".to_owned();
             if let Some(stray) = &self.stray {
@@ -232,7 +248,10 @@ impl Accumulator {
         } else {
             None
         };
-        let cut = self.reasons.iter().any(|(_, reason)| reason.meaning == FinishMeaning::Length);
+        let cut = self
+            .reasons
+            .iter()
+            .any(|(_, reason)| reason.meaning == FinishMeaning::Length);
         self.end = Some(match &error {
             Some(error) if error.kind() != ErrorKind::Truncated => End::Error,
             None if !cut => End::Clean,
@@ -250,7 +269,13 @@ impl Accumulator {
             return;
         }
         self.close_all(None, ClosedBy::Error);
-        self.end = Some(if matches!(error.kind(), ErrorKind::Truncated | ErrorKind::Transport) { End::Truncated } else { End::Error });
+        self.end = Some(
+            if matches!(error.kind(), ErrorKind::Truncated | ErrorKind::Transport) {
+                End::Truncated
+            } else {
+                End::Error
+            },
+        );
         self.queue.push(Queued::Error(error));
         self.state = State::Over;
     }
@@ -263,7 +288,10 @@ impl Accumulator {
     /// Forgets everything but its configuration and its buffers.
     pub fn reset(&mut self) {
         let queue = std::mem::take(&mut self.queue).emptied();
-        *self = Accumulator { queue, ..Accumulator::new(self.config.clone()) };
+        *self = Accumulator {
+            queue,
+            ..Accumulator::new(self.config.clone())
+        };
     }
 
     /// How the stream ended; `None` while it runs.
@@ -334,7 +362,14 @@ impl Accumulator {
         }
         if delta.route == Route::Table && delta.key.index.is_none_or(|index| index < 0) {
             let missing = delta.key.index.is_none();
-            self.anomaly(if missing { AnomalyKind::MissingIndex } else { AnomalyKind::NegativeIndex }, Some(slot));
+            self.anomaly(
+                if missing {
+                    AnomalyKind::MissingIndex
+                } else {
+                    AnomalyKind::NegativeIndex
+                },
+                Some(slot),
+            );
         }
         if opened {
             self.another_opened(delta.key.choice, slot);
@@ -354,7 +389,13 @@ impl Accumulator {
             return None;
         }
         let mirrors = delta.key.id.filter(|_| delta.route == Route::Table);
-        let mirrors = mirrors.and_then(|id| self.slots.find(&CallKey { id: Some(id), choice, ..CallKey::default() }));
+        let mirrors = mirrors.and_then(|id| {
+            self.slots.find(&CallKey {
+                id: Some(id),
+                choice,
+                ..CallKey::default()
+            })
+        });
         let index = CallIndex(u32::try_from(slot).unwrap_or(u32::MAX));
         self.calls.0.push(Some(Box::new(Slot {
             call: PartialCall::new(index, choice),
@@ -377,11 +418,15 @@ impl Accumulator {
     fn another_opened(&mut self, choice: u32, opened: SlotId) {
         let by_next = self.config.emit == EmitWhen::NextCall;
         for at in 0..opened {
-            let Some(slot) = self.calls.get(at).filter(|slot| slot.call.choice == choice) else { continue };
+            let Some(slot) = self.calls.get(at).filter(|slot| slot.call.choice == choice) else {
+                continue;
+            };
             match slot.held {
                 // The wire had closed it blank, and the model went on: it was meant to be blank.
                 Some(by) if slot.call.is_blank() => self.end_call(at, by, Blank::Object),
-                None if by_next && slot.by_table && slot.call.is_whole() => self.end_call(at, ClosedBy::NextCall, Blank::Object),
+                None if by_next && slot.by_table && slot.call.is_whole() => {
+                    self.end_call(at, ClosedBy::NextCall, Blank::Object)
+                }
                 _ => {}
             }
         }
@@ -396,14 +441,19 @@ impl Accumulator {
         }
         let Some(slot) = self.calls.get(at) else {
             let late = matches!(delta.arguments, ArgumentsPart::Fragment(fragment) if !fragment.text.is_empty());
-            if late || (delta.route == Route::Table && !matches!(delta.arguments, ArgumentsPart::None)) {
+            if late
+                || (delta.route == Route::Table && !matches!(delta.arguments, ArgumentsPart::None))
+            {
                 self.anomaly(AnomalyKind::LateFragment, Some(at));
             }
             return;
         };
         let call = &mut slot.call;
         let mut anomalies = [None, None];
-        let drifts = delta.authoritative && call.id.is_some() && delta.key.id.is_some() && call.id.as_deref() != delta.key.id;
+        let drifts = delta.authoritative
+            && call.id.is_some()
+            && delta.key.id.is_some()
+            && call.id.as_deref() != delta.key.id;
         if call.wire_index.is_none() {
             call.wire_index = delta.key.index;
         }
@@ -432,7 +482,10 @@ impl Accumulator {
             return self.limit("max_arguments_bytes", self.config.max_arguments_bytes);
         }
         if self.arguments_bytes > self.config.max_total_arguments_bytes {
-            return self.limit("max_total_arguments_bytes", self.config.max_total_arguments_bytes);
+            return self.limit(
+                "max_total_arguments_bytes",
+                self.config.max_total_arguments_bytes,
+            );
         }
         if name_length > limit {
             return self.limit("max_name_bytes", limit);
@@ -443,7 +496,9 @@ impl Accumulator {
     /// Says what is known of a call and was not said yet.
     #[inline]
     fn say(&mut self, at: SlotId) {
-        let Some(slot) = self.calls.get(at) else { return };
+        let Some(slot) = self.calls.get(at) else {
+            return;
+        };
         if !slot.started {
             // A name that may still come in pieces is not announced before the first argument text.
             if slot.call.name.is_empty() || (slot.by_table && slot.call.raw().is_empty()) {
@@ -451,8 +506,15 @@ impl Accumulator {
             }
             self.start(at);
         }
-        let Some(slot) = self.calls.0.get_mut(at).and_then(Option::as_deref_mut) else { return };
-        if let Some(text) = slot.call.raw().get(slot.said..).filter(|text| !text.is_empty()) {
+        let Some(slot) = self.calls.0.get_mut(at).and_then(Option::as_deref_mut) else {
+            return;
+        };
+        if let Some(text) = slot
+            .call
+            .raw()
+            .get(slot.said..)
+            .filter(|text| !text.is_empty())
+        {
             if !self.config.calls_only {
                 self.queue.arguments(slot.call.index(), text);
             }
@@ -462,21 +524,30 @@ impl Accumulator {
 
     /// Announces a call. An id that another call has already is not this call's public id.
     fn start(&mut self, at: SlotId) {
-        let Some(slot) = self.calls.0.get_mut(at).and_then(Option::as_deref_mut) else { return };
+        let Some(slot) = self.calls.0.get_mut(at).and_then(Option::as_deref_mut) else {
+            return;
+        };
         slot.started = true;
         let id = slot.call.id.as_deref().filter(|&id| !self.ids.contains(id));
         if let Some(id) = id {
             self.ids.insert(id.to_owned());
             slot.public_id = Some(id.to_owned());
         }
-        self.queue.started(slot.call.index(), slot.call.choice, slot.public_id.as_deref(), &slot.call.name);
+        self.queue.started(
+            slot.call.index(),
+            slot.call.choice,
+            slot.public_id.as_deref(),
+            &slot.call.name,
+        );
     }
 
     /// Text that is no call's. The half of a character at the end of one piece waits for the next of its kind.
     fn text(&mut self, choice: u32, kind: TextKind, text: Fragment<'_>) {
         let half = self.half.take();
         let lead = match (half, text.low) {
-            (Some((of, as_kind, high)), Some(low)) if (of, as_kind) == (choice, kind) => Some(join_halves(high, low)),
+            (Some((of, as_kind, high)), Some(low)) if (of, as_kind) == (choice, kind) => {
+                Some(join_halves(high, low))
+            }
             (None, None) => None,
             (lost, low) => {
                 if let Some((of, as_kind, _)) = lost {
@@ -498,14 +569,24 @@ impl Accumulator {
     fn rare(&mut self, delta: &Delta<'_>) {
         match *delta {
             Delta::Close { key, by } => {
-                let key = CallKey { choice: self.choice(key.choice), ..key };
+                let key = CallKey {
+                    choice: self.choice(key.choice),
+                    ..key
+                };
                 if let Some(slot) = self.slots.find(&key) {
                     self.close(slot, by);
                 }
             }
-            Delta::CloseAll { choice, by } => self.close_all(choice.map(|choice| self.choice(choice)), by),
+            Delta::CloseAll { choice, by } => {
+                self.close_all(choice.map(|choice| self.choice(choice)), by)
+            }
             Delta::Usage(usage) => self.queue.push(Queued::Usage(usage.to_owned())),
-            Delta::Finish { choice, reason, native, meaning } => self.finished(self.choice(choice), reason, native, meaning),
+            Delta::Finish {
+                choice,
+                reason,
+                native,
+                meaning,
+            } => self.finished(self.choice(choice), reason, native, meaning),
             Delta::MayEnd => {
                 if self.state == State::Running {
                     self.state = State::MayEnd;
@@ -516,13 +597,25 @@ impl Accumulator {
                 self.state = State::Ended;
             }
             Delta::Restart => self.restart(),
-            Delta::Error { message, code } => {
-                let error = Error::new(ErrorKind::Provider, self.offset, message).with_code(code.map(str::to_owned));
-                self.abort(error);
+            Delta::Error {
+                last,
+                message,
+                code,
+            } => {
+                let error = Error::new(ErrorKind::Provider, self.offset, message)
+                    .with_code(code.map(str::to_owned));
+                // The first report is the one that tells; a second of the same failure is no second error.
+                let error = self.fault.take().unwrap_or(error);
+                if last {
+                    self.abort(error);
+                } else {
+                    self.fault = Some(error);
+                }
             }
             Delta::Undecodable { problem } => {
                 self.anomaly(AnomalyKind::UndecodableEvent, None);
-                self.undecodable.get_or_insert_with(|| (self.offset, problem.to_owned()));
+                self.undecodable
+                    .get_or_insert_with(|| (self.offset, problem.to_owned()));
                 for slot in self.calls.0.iter_mut().flatten() {
                     // Text may be missing from every call that can still grow.
                     if !slot.call.is_whole() || slot.call.is_empty_object() {
@@ -539,8 +632,18 @@ impl Accumulator {
         }
     }
 
-    fn finished(&mut self, choice: u32, reason: &str, native: Option<&str>, meaning: FinishMeaning) {
-        let reason = FinishReason { meaning, text: reason.to_owned(), native: native.map(str::to_owned) };
+    fn finished(
+        &mut self,
+        choice: u32,
+        reason: &str,
+        native: Option<&str>,
+        meaning: FinishMeaning,
+    ) {
+        let reason = FinishReason {
+            meaning,
+            text: reason.to_owned(),
+            native: native.map(str::to_owned),
+        };
         match self.reasons.iter_mut().find(|(of, _)| *of == choice) {
             // Of several reasons the more telling one wins (Q56); an unchanged one is not said again.
             Some((_, held)) if *held == reason => {}
@@ -575,7 +678,9 @@ impl Accumulator {
 
     /// The wire closed one call. One whose text does not stand yet waits for the message to go on (blank text) or to end.
     fn close(&mut self, at: SlotId, by: ClosedBy) {
-        let Some(slot) = self.calls.get(at) else { return };
+        let Some(slot) = self.calls.get(at) else {
+            return;
+        };
         if by == ClosedBy::BlockStop && !slot.call.is_settled() {
             slot.held = Some(by);
             return;
@@ -584,11 +689,23 @@ impl Accumulator {
     }
 
     fn close_all(&mut self, choice: Option<u32>, by: ClosedBy) {
+        // After an error only a call's own close vouches for it.
+        let by = if self.fault.is_some() {
+            ClosedBy::Error
+        } else {
+            by
+        };
         let vouched = !matches!(by, ClosedBy::Unconfirmed | ClosedBy::Error);
         // The mirrors are found before anything ends: both texts are still here.
-        let mirrors: SmallVec<[SlotId; 4]> = (0..self.calls.0.len()).filter(|&at| self.is_mirror(at)).collect();
+        let mirrors: SmallVec<[SlotId; 4]> = (0..self.calls.0.len())
+            .filter(|&at| self.is_mirror(at))
+            .collect();
         for at in 0..self.calls.0.len() {
-            let Some(slot) = self.calls.get(at).filter(|slot| choice.is_none_or(|choice| slot.call.choice == choice)) else {
+            let Some(slot) = self
+                .calls
+                .get(at)
+                .filter(|slot| choice.is_none_or(|choice| slot.call.choice == choice))
+            else {
                 continue;
             };
             if mirrors.contains(&at) {
@@ -607,7 +724,10 @@ impl Accumulator {
         let slot = self.calls.0.get(at).and_then(Option::as_deref);
         let pair = slot.and_then(|slot| Some((&slot.call, self.calls.call(slot.mirrors?)?)));
         pair.is_some_and(|(one, other)| {
-            one.wire_index != other.wire_index && one.name == other.name && one.id == other.id && one.raw() == other.raw()
+            one.wire_index != other.wire_index
+                && one.name == other.name
+                && one.id == other.id
+                && one.raw() == other.raw()
         })
     }
 
@@ -621,28 +741,46 @@ impl Accumulator {
             self.say(at);
         }
         let id = self.public_id(at);
-        let Some(mut slot) = self.calls.0.get_mut(at).and_then(Option::take) else { return };
+        let Some(mut slot) = self.calls.0.get_mut(at).and_then(Option::take) else {
+            return;
+        };
         let (choice, index, mut told) = (slot.call.choice, slot.call.index(), slot.told);
-        let reason = self.reasons.iter().find(|(of, _)| *of == choice).map(|(_, reason)| reason);
+        let reason = self
+            .reasons
+            .iter()
+            .find(|(of, _)| *of == choice)
+            .map(|(_, reason)| reason);
         let meaning = reason.map(|reason| reason.meaning);
         // A reason that says the answer was cut means the newest call (11.6). A whole object stays whole all the same.
         let cut = self.newest.contains(&(choice, at))
-            && matches!(meaning, Some(FinishMeaning::Length | FinishMeaning::Filtered | FinishMeaning::Error));
+            && matches!(
+                meaning,
+                Some(FinishMeaning::Length | FinishMeaning::Filtered | FinishMeaning::Error)
+            );
         let discarded = matches!(by, ClosedBy::Restart | ClosedBy::Mirrored);
         let unconfirmed = discarded || matches!(by, ClosedBy::Unconfirmed | ClosedBy::Error);
         let closing = Closing {
             settling: Settling {
                 // What is missing from a text that nothing vouches for is not repaired.
-                repair: if unconfirmed { RepairLevel::None } else { self.config.repair },
+                repair: if unconfirmed {
+                    RepairLevel::None
+                } else {
+                    self.config.repair
+                },
                 max_depth: self.config.max_depth,
-                blank: if cut || unconfirmed { Blank::Cut } else { blank },
+                blank: if cut || unconfirmed {
+                    Blank::Cut
+                } else {
+                    blank
+                },
             },
             unconfirmed,
             cut,
             evidence: Evidence {
                 closed_by: by,
                 offset: self.offset,
-                finish_reason: reason.map(|reason| reason.native.clone().unwrap_or_else(|| reason.text.clone())),
+                finish_reason: reason
+                    .map(|reason| reason.native.clone().unwrap_or_else(|| reason.text.clone())),
                 status: None,
             },
             id,
@@ -655,15 +793,25 @@ impl Accumulator {
         for kind in anomalies.into_iter().flatten() {
             self.ledger.count(kind);
             if told.first(kind) {
-                self.queue.push(Queued::Anomaly(Anomaly { kind, call: Some(index), offset: self.offset }));
+                self.queue.push(Queued::Anomaly(Anomaly {
+                    kind,
+                    call: Some(index),
+                    offset: self.offset,
+                }));
             }
         }
-        self.queue.push(if discarded { Queued::Discarded(call) } else { Queued::Completed(call) });
+        self.queue.push(if discarded {
+            Queued::Discarded(call)
+        } else {
+            Queued::Completed(call)
+        });
     }
 
     /// The id that the caller echoes, and whether it was made here.
     fn public_id(&mut self, at: SlotId) -> (String, bool) {
-        let Some(slot) = self.calls.0.get(at).and_then(Option::as_deref) else { return (String::new(), true) };
+        let Some(slot) = self.calls.0.get(at).and_then(Option::as_deref) else {
+            return (String::new(), true);
+        };
         let by_table = slot.by_table;
         if let Some(id) = slot.call.id.clone() {
             if slot.public_id.as_ref() == Some(&id) || self.ids.insert(id.clone()) {
@@ -690,7 +838,11 @@ impl Accumulator {
     fn damage_half_open(&mut self, choice: u32) {
         for slot in self.calls.0.iter_mut().flatten() {
             let call = &mut slot.call;
-            if call.choice == choice && call.wire_index.is_none_or(|index| index < 0) && !call.is_blank() && !call.is_whole() {
+            if call.choice == choice
+                && call.wire_index.is_none_or(|index| index < 0)
+                && !call.is_blank()
+                && !call.is_whole()
+            {
                 call.damage(ProblemKind::Ambiguous);
             }
         }
@@ -700,16 +852,24 @@ impl Accumulator {
         self.ledger.count(kind);
         let (told, call) = match at.and_then(|at| self.calls.0.get_mut(at)) {
             Some(Some(slot)) => (&mut slot.told, Some(slot.call.index())),
-            _ => (&mut self.ledger.told, at.and_then(|at| u32::try_from(at).ok()).map(CallIndex)),
+            _ => (
+                &mut self.ledger.told,
+                at.and_then(|at| u32::try_from(at).ok()).map(CallIndex),
+            ),
         };
         if told.first(kind) {
-            self.queue.push(Queued::Anomaly(Anomaly { kind, call, offset: self.offset }));
+            self.queue.push(Queued::Anomaly(Anomaly {
+                kind,
+                call,
+                offset: self.offset,
+            }));
         }
     }
 
     #[cold]
     fn limit(&mut self, name: &str, value: usize) {
-        let message = format!("the limit {name} of {value} was passed; what was whole has been delivered");
+        let message =
+            format!("the limit {name} of {value} was passed; what was whole has been delivered");
         self.abort(Error::new(ErrorKind::Limit, self.offset, message));
     }
 }

@@ -315,18 +315,43 @@ impl Arguments {
         settled
     }
 
-    /// Flags arguments of which a higher room knows that a part is missing. What they seemed to state is given up; the
-    /// text as sent is kept.
-    pub(crate) fn flag_malformed(&mut self, why: ProblemKind) {
-        let end = self.raw.len();
-        self.flag(why, end);
+    /// Arguments of which a higher room knows that they cannot be believed from the byte `at` on. What the text states
+    /// before that is recovered, whatever the rest says.
+    pub(crate) fn damaged(raw: String, at: usize, why: ProblemKind) -> Self {
+        let before = raw.get(..at).unwrap_or(&raw).to_owned();
+        let mut damaged = Self::settle(
+            before,
+            &Settling {
+                repair: RepairLevel::None,
+                blank: Blank::Cut,
+                ..Settling::default()
+            },
+        );
+        damaged.raw = raw;
+        damaged.text = None;
+        damaged.state = ArgumentsState::Malformed;
+        damaged.problem = Some(Box::new(Problem::new(why, at)));
+        damaged
+    }
+
+    /// Gives up what a text states that holds two objects: in one call, to choose either is to lose the other silently.
+    pub(crate) fn refuse_to_choose(&mut self) {
+        if self
+            .problem()
+            .is_some_and(|problem| problem.second_object().is_some())
+        {
+            self.object = None;
+        }
     }
 
     /// Flags arguments as cut although their text is whole: nothing vouches for an empty object at a bare end of the body.
     pub(crate) fn flag_truncated(&mut self) {
         self.state = ArgumentsState::Truncated;
         self.text = None;
-        self.problem = Some(Box::new(Problem::new(ProblemKind::Truncated, self.raw.len())));
+        self.problem = Some(Box::new(Problem::new(
+            ProblemKind::Truncated,
+            self.raw.len(),
+        )));
     }
 
     fn flag(&mut self, why: ProblemKind, at: usize) {

@@ -15,7 +15,9 @@ pub use partial::PartialCall;
 pub(crate) use partial::{Closing, Ended};
 
 /// A call's number by first appearance in its stream: dense, from 0, and always right.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
 #[serde(transparent)]
 pub struct CallIndex(pub(crate) u32);
 
@@ -72,7 +74,10 @@ impl CallState {
     /// Whether a call in this state may be run.
     #[must_use]
     pub fn is_usable(self) -> bool {
-        matches!(self, CallState::Whole | CallState::Repaired | CallState::FreeForm)
+        matches!(
+            self,
+            CallState::Whole | CallState::Repaired | CallState::FreeForm
+        )
     }
 }
 

@@ -39,8 +39,14 @@ use crate::wire::WireFormat;
 #[must_use]
 pub fn channel(format: WireFormat, capacity: usize) -> (ChunkSender, ToolCallStream<Chunks>) {
     let (sender, receiver) = mpsc::channel(capacity);
-    let chunks = Chunks { receiver, ended: false };
-    (ChunkSender { sender }, ToolCallStream::new(chunks, ToolCallParser::new(format)))
+    let chunks = Chunks {
+        receiver,
+        ended: false,
+    };
+    (
+        ChunkSender { sender },
+        ToolCallStream::new(chunks, ToolCallParser::new(format)),
+    )
 }
 
 /// The end of a [`channel`] that takes chunks. Dropping it without [`finish`](ChunkSender::finish) is an abort.
@@ -66,7 +72,10 @@ impl ChunkSender {
     ///
     /// [`Closed`] where the stream was dropped.
     pub async fn push(&self, chunk: impl Into<Bytes>) -> Result<(), Closed> {
-        self.sender.send(Message::Chunk(chunk.into())).await.map_err(|_| Closed(()))
+        self.sender
+            .send(Message::Chunk(chunk.into()))
+            .await
+            .map_err(|_| Closed(()))
     }
 
     /// Says that the body ended.
@@ -75,7 +84,10 @@ impl ChunkSender {
     ///
     /// [`Closed`] where the stream was dropped.
     pub async fn finish(self) -> Result<(), Closed> {
-        self.sender.send(Message::Finish).await.map_err(|_| Closed(()))
+        self.sender
+            .send(Message::Finish)
+            .await
+            .map_err(|_| Closed(()))
     }
 }
 

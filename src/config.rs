@@ -82,7 +82,10 @@ static COUNT: AtomicU64 = AtomicU64::new(0);
 
 impl IdSource for Counted {
     fn next_id(&self) -> String {
-        format!("call_synthetic_{:06}", COUNT.fetch_add(1, Ordering::Relaxed))
+        format!(
+            "call_synthetic_{:06}",
+            COUNT.fetch_add(1, Ordering::Relaxed)
+        )
     }
 }
 

@@ -51,7 +51,11 @@ impl<'a> Fragment<'a> {
     #[must_use]
     #[inline]
     pub fn new(text: &'a str) -> Self {
-        Fragment { text, low: None, high: None }
+        Fragment {
+            text,
+            low: None,
+            high: None,
+        }
     }
 }
 
@@ -171,7 +175,13 @@ impl<'a> CallDelta<'a> {
     #[must_use]
     #[inline]
     pub fn new() -> Self {
-        CallDelta { key: CallKey { position: (0, 1), ..CallKey::default() }, ..CallDelta::default() }
+        CallDelta {
+            key: CallKey {
+                position: (0, 1),
+                ..CallKey::default()
+            },
+            ..CallDelta::default()
+        }
     }
 
     /// The same delta for this choice.
@@ -345,8 +355,11 @@ pub enum Delta<'a> {
     End,
     /// The message begins again: open calls are discarded, those emitted stay (WIRE_FORMATS A4).
     Restart,
-    /// The provider's error: it ends the stream.
+    /// The provider's error.
     Error {
+        /// Nothing follows it: the stream ends here. Otherwise what still closes by itself stands, and the error is said at
+        /// the end of the body.
+        last: bool,
         /// The provider's message.
         message: &'a str,
         /// The provider's code or type.

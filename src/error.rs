@@ -70,7 +70,13 @@ impl Error {
     /// An error of this kind at this byte offset of the body.
     #[must_use]
     pub fn new(kind: ErrorKind, offset: u64, message: impl Into<String>) -> Self {
-        Error(Box::new(Inner { kind, offset, message: message.into(), code: None, source: None }))
+        Error(Box::new(Inner {
+            kind,
+            offset,
+            message: message.into(),
+            code: None,
+            source: None,
+        }))
     }
 
     /// The same error with the provider's own code.
@@ -114,7 +120,13 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} at byte {}: {}", self.0.kind.as_str(), self.0.offset, one_line(&self.0.message))
+        write!(
+            f,
+            "{} at byte {}: {}",
+            self.0.kind.as_str(),
+            self.0.offset,
+            one_line(&self.0.message)
+        )
     }
 }
 
@@ -140,5 +152,8 @@ impl std::error::Error for Error {
 const MESSAGE_CHARS: usize = 400;
 
 fn one_line(text: &str) -> String {
-    text.chars().take(MESSAGE_CHARS).map(|c| if c.is_control() { ' ' } else { c }).collect()
+    text.chars()
+        .take(MESSAGE_CHARS)
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect()
 }

@@ -102,14 +102,39 @@ impl Event<'_> {
     pub fn into_owned(self) -> Event<'static> {
         let own = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
         match self {
-            Event::CallStarted { index, choice, id, name } => Event::CallStarted { index, choice, id: id.map(own), name: own(name) },
-            Event::ArgumentsDelta { index, text } => Event::ArgumentsDelta { index, text: ArgumentsText(own(text.0)) },
+            Event::CallStarted {
+                index,
+                choice,
+                id,
+                name,
+            } => Event::CallStarted {
+                index,
+                choice,
+                id: id.map(own),
+                name: own(name),
+            },
+            Event::ArgumentsDelta { index, text } => Event::ArgumentsDelta {
+                index,
+                text: ArgumentsText(own(text.0)),
+            },
             Event::CallCompleted(call) => Event::CallCompleted(call),
             Event::CallDiscarded(call) => Event::CallDiscarded(call),
-            Event::Text { choice, text } => Event::Text { choice, text: own(text) },
-            Event::Reasoning { choice, text } => Event::Reasoning { choice, text: own(text) },
-            Event::ReasoningSignature { choice, text } => Event::ReasoningSignature { choice, text: own(text) },
-            Event::Refusal { choice, text } => Event::Refusal { choice, text: own(text) },
+            Event::Text { choice, text } => Event::Text {
+                choice,
+                text: own(text),
+            },
+            Event::Reasoning { choice, text } => Event::Reasoning {
+                choice,
+                text: own(text),
+            },
+            Event::ReasoningSignature { choice, text } => Event::ReasoningSignature {
+                choice,
+                text: own(text),
+            },
+            Event::Refusal { choice, text } => Event::Refusal {
+                choice,
+                text: own(text),
+            },
             Event::Usage(text) => Event::Usage(own(text)),
             Event::Finished { choice, reason } => Event::Finished { choice, reason },
             Event::Anomaly(anomaly) => Event::Anomaly(anomaly),

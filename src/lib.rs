@@ -78,7 +78,8 @@ pub use call::{CallIndex, CallState, Evidence, PartialCall, ToolCall};
 pub use channel::{Aborted, ChunkSender, Chunks, Closed, channel};
 pub use config::{Config, EmitWhen, IdSource};
 pub use delta::{
-    ArgumentsPart, CallDelta, CallKey, ClosedBy, Delta, DeltaSink, Executor, FinishMeaning, Fragment, Route, TextKind, ToolKind,
+    ArgumentsPart, CallDelta, CallKey, ClosedBy, Delta, DeltaSink, Executor, FinishMeaning,
+    Fragment, Route, TextKind, ToolKind,
 };
 pub use error::{Error, ErrorKind};
 pub use event::{Anomaly, AnomalyKind, ArgumentsText, End, Event, FinishReason};

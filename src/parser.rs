@@ -61,8 +61,15 @@ enum Stage {
 #[derive(Debug)]
 enum Decoding {
     /// The frames seen so far told nothing; they are given to the decoder once there is one.
-    Detecting { detector: Detector, kept: Vec<Kept>, bytes: usize },
-    Decoding { format: Option<WireFormat>, decoder: Box<dyn Decoder> },
+    Detecting {
+        detector: Detector,
+        kept: Vec<Kept>,
+        bytes: usize,
+    },
+    Decoding {
+        format: Option<WireFormat>,
+        decoder: Box<dyn Decoder>,
+    },
 }
 
 #[derive(Debug)]
@@ -100,8 +107,18 @@ impl ToolCallParser {
     /// A parser of this format with these limits and policies.
     #[must_use]
     pub fn with_config(format: WireFormat, config: Config) -> Self {
-        let asked = Asked { format: Some(format), framing: format.only_framing() };
-        ToolCallParser::wire(asked, format.decoder().map(|decoder| Decoding::Decoding { format: Some(format), decoder }), config)
+        let asked = Asked {
+            format: Some(format),
+            framing: format.only_framing(),
+        };
+        ToolCallParser::wire(
+            asked,
+            format.decoder().map(|decoder| Decoding::Decoding {
+                format: Some(format),
+                decoder,
+            }),
+            config,
+        )
     }
 
     /// A parser with a decoder of your own and the default [`Config`].
@@ -112,18 +129,35 @@ impl ToolCallParser {
 
     /// A parser with a decoder of your own.
     #[must_use]
-    pub fn with_decoder_and_config(decoder: impl Decoder + 'static, framed: Framed, config: Config) -> Self {
+    pub fn with_decoder_and_config(
+        decoder: impl Decoder + 'static,
+        framed: Framed,
+        config: Config,
+    ) -> Self {
         let framing = match framed {
             Framed::ServerSentEvents => FramingKind::Sse,
             Framed::Lines => FramingKind::Lines,
             Framed::JsonArray => FramingKind::JsonArray,
         };
-        let asked = Asked { format: None, framing: Some(framing) };
-        ToolCallParser::wire(asked, Some(Decoding::Decoding { format: None, decoder: Box::new(decoder) }), config)
+        let asked = Asked {
+            format: None,
+            framing: Some(framing),
+        };
+        ToolCallParser::wire(
+            asked,
+            Some(Decoding::Decoding {
+                format: None,
+                decoder: Box::new(decoder),
+            }),
+            config,
+        )
     }
 
     fn wire(asked: Asked, decoding: Option<Decoding>, config: Config) -> Self {
-        let limits = FrameLimits { line: config.max_event_bytes, frame: config.max_event_bytes };
+        let limits = FrameLimits {
+            line: config.max_event_bytes,
+            frame: config.max_event_bytes,
+        };
         ToolCallParser {
             framing: Stage::new(asked, limits),
             decoding: decoding.unwrap_or_else(Decoding::detecting),
@@ -137,7 +171,10 @@ impl ToolCallParser {
     /// from it, and only from the types that cannot be mistaken; servers send `application/json` over anything (Q76).
     #[must_use]
     pub fn content_type(mut self, content_type: &str) -> Self {
-        if let (Some(WireFormat::Auto), Some(framing)) = (self.asked.format, FramingKind::from_content_type(content_type)) {
+        if let (Some(WireFormat::Auto), Some(framing)) = (
+            self.asked.format,
+            FramingKind::from_content_type(content_type),
+        ) {
             self.asked.framing = Some(framing);
             self.framing = Stage::new(self.asked, self.limits);
         }
@@ -171,7 +208,11 @@ impl ToolCallParser {
     /// [`ErrorKind::Transport`].
     pub fn abort(&mut self) -> Events<'_> {
         let offset = self.offset();
-        self.abort_with(Error::new(ErrorKind::Transport, offset, "the transport ended early"))
+        self.abort_with(Error::new(
+            ErrorKind::Transport,
+            offset,
+            "the transport ended early",
+        ))
     }
 
     /// As [`abort`](ToolCallParser::abort), with an error of your own.
@@ -194,7 +235,9 @@ impl ToolCallParser {
     pub fn reset(&mut self) {
         self.accumulator.reset();
         match &mut self.decoding {
-            _ if self.asked.format == Some(WireFormat::Auto) => self.decoding = Decoding::detecting(),
+            _ if self.asked.format == Some(WireFormat::Auto) => {
+                self.decoding = Decoding::detecting()
+            }
             Decoding::Decoding { decoder, .. } => decoder.reset(),
             Decoding::Detecting { .. } => self.decoding = Decoding::detecting(),
         }
@@ -241,22 +284,31 @@ impl ToolCallParser {
     }
 
     fn feed(&mut self, chunk: &[u8]) {
-        let Stage::Sniffing(first) = &mut self.framing else { return self.frames(chunk) };
+        let Stage::Sniffing(first) = &mut self.framing else {
+            return self.frames(chunk);
+        };
         // Nearly every body shows its framing in its first chunk.
         let mut joined = std::mem::take(first);
         joined.extend_from_slice(chunk);
         match sniff(&joined) {
             Some(seen) => self.begin(seen, &joined),
             None if joined.len() > self.limits.line => {
-                let message = format!("the limit max_event_bytes of {} was passed by bytes that begin no event", self.limits.line);
-                self.accumulator.abort(Error::new(ErrorKind::Limit, joined.len() as u64, message));
+                let message = format!(
+                    "the limit max_event_bytes of {} was passed by bytes that begin no event",
+                    self.limits.line
+                );
+                self.accumulator
+                    .abort(Error::new(ErrorKind::Limit, joined.len() as u64, message));
             }
             None => self.framing = Stage::Sniffing(joined),
         }
     }
 
     fn begin(&mut self, seen: FramingKind, first: &[u8]) {
-        let kind = self.asked.format.map_or(seen, |format| format.framing(seen));
+        let kind = self
+            .asked
+            .format
+            .map_or(seen, |format| format.framing(seen));
         self.framing = Stage::Framing(Framing::new(kind, self.limits));
         if let Decoding::Detecting { detector, .. } = &mut self.decoding {
             detector.framed(kind);
@@ -265,7 +317,9 @@ impl ToolCallParser {
     }
 
     fn frames(&mut self, chunk: &[u8]) {
-        let Stage::Framing(framing) = &mut self.framing else { return };
+        let Stage::Framing(framing) = &mut self.framing else {
+            return;
+        };
         let (decoding, accumulator) = (&mut self.decoding, &mut self.accumulator);
         if let Err(error) = framing.push(chunk, &mut |frame| take(frame, decoding, accumulator)) {
             accumulator.abort(error);
@@ -277,7 +331,9 @@ impl ToolCallParser {
             let first = std::mem::take(first);
             self.begin(FramingKind::Sse, &first);
         }
-        let Stage::Framing(framing) = &mut self.framing else { return };
+        let Stage::Framing(framing) = &mut self.framing else {
+            return;
+        };
         let (decoding, accumulator) = (&mut self.decoding, &mut self.accumulator);
         if let Err(error) = framing.finish(&mut |frame| take(frame, decoding, accumulator)) {
             return accumulator.abort(error);
@@ -306,12 +362,24 @@ fn take(frame: Frame<'_>, decoding: &mut Decoding, accumulator: &mut Accumulator
 /// A frame of a body whose format is not known yet.
 #[cold]
 fn detect(frame: Frame<'_>, decoding: &mut Decoding, accumulator: &mut Accumulator) {
-    let Decoding::Detecting { detector, kept, bytes } = decoding else { return };
+    let Decoding::Detecting {
+        detector,
+        kept,
+        bytes,
+    } = decoding
+    else {
+        return;
+    };
     match detector.decide(frame) {
         Verdict::Format(format) => {
             let kept = std::mem::take(kept);
-            let Some(decoder) = format.decoder() else { return };
-            *decoding = Decoding::Decoding { format: Some(format), decoder };
+            let Some(decoder) = format.decoder() else {
+                return;
+            };
+            *decoding = Decoding::Decoding {
+                format: Some(format),
+                decoder,
+            };
             for frame in &kept {
                 take(frame.frame(), decoding, accumulator);
             }
@@ -341,8 +409,15 @@ fn undecided(kept: Vec<Kept>, accumulator: &mut Accumulator) {
     }
     // An empty body is a truncated one, of whatever format.
     if !accumulator.is_over() && !kept.is_empty() {
-        let message = format!("the body is of no wire format known here; known are {}", known_names());
-        accumulator.abort(Error::new(ErrorKind::UnknownFormat, accumulator.offset(), message));
+        let message = format!(
+            "the body is of no wire format known here; known are {}",
+            known_names()
+        );
+        accumulator.abort(Error::new(
+            ErrorKind::UnknownFormat,
+            accumulator.offset(),
+            message,
+        ));
     }
 }
 
@@ -357,17 +432,33 @@ impl Stage {
 
 impl Decoding {
     fn detecting() -> Self {
-        Decoding::Detecting { detector: Detector::default(), kept: Vec::new(), bytes: 0 }
+        Decoding::Detecting {
+            detector: Detector::default(),
+            kept: Vec::new(),
+            bytes: 0,
+        }
     }
 }
 
 impl Kept {
     fn new(frame: Frame<'_>) -> Self {
-        let bare = Frame { origin: frame.origin, lossy: frame.lossy, ..Frame::new("").at(frame.offset) };
-        Kept { data: frame.data.to_owned(), event: frame.event.map(str::to_owned), frame: bare }
+        let bare = Frame {
+            origin: frame.origin,
+            lossy: frame.lossy,
+            ..Frame::new("").at(frame.offset)
+        };
+        Kept {
+            data: frame.data.to_owned(),
+            event: frame.event.map(str::to_owned),
+            frame: bare,
+        }
     }
 
     fn frame(&self) -> Frame<'_> {
-        Frame { data: &self.data, event: self.event.as_deref(), ..self.frame }
+        Frame {
+            data: &self.data,
+            event: self.event.as_deref(),
+            ..self.frame
+        }
     }
 }

@@ -80,10 +80,15 @@ impl Slots {
         let key = &delta.key;
         match delta.route {
             // The ordinary continuation: D15 with a label that is known.
-            Route::Table if key.id.is_none() && delta.name.is_none() => match index(key).and_then(|index| self.labelled(key.choice, index)) {
-                Some(slot) => Routed { place: Place::Slot(slot), anomaly: None },
-                None => self.anonymous(delta, calls),
-            },
+            Route::Table if key.id.is_none() && delta.name.is_none() => {
+                match index(key).and_then(|index| self.labelled(key.choice, index)) {
+                    Some(slot) => Routed {
+                        place: Place::Slot(slot),
+                        anomaly: None,
+                    },
+                    None => self.anonymous(delta, calls),
+                }
+            }
             Route::Table => self.table(delta, calls),
             Route::Opens => self.opens(delta, calls),
             Route::Labelled => self.by_label(delta, calls),
@@ -95,9 +100,10 @@ impl Slots {
         let by_id = |id: Option<&str>| id.and_then(|id| self.identified(key.choice, id));
         match (index(key), key.id, key.item_id) {
             (None, None, None) => self.latest(key.choice),
-            (index, id, item_id) => {
-                index.and_then(|index| self.labelled(key.choice, index)).or_else(|| by_id(id)).or_else(|| by_id(item_id))
-            }
+            (index, id, item_id) => index
+                .and_then(|index| self.labelled(key.choice, index))
+                .or_else(|| by_id(id))
+                .or_else(|| by_id(item_id)),
         }
     }
 
@@ -105,7 +111,10 @@ impl Slots {
     #[inline]
     pub(crate) fn touched(&mut self, slot: SlotId, key: &CallKey<'_>, opened: bool) {
         if let Some(index) = index(key) {
-            match self.labels.binary_search_by_key(&(key.choice, index), |&(label, _)| label) {
+            match self
+                .labels
+                .binary_search_by_key(&(key.choice, index), |&(label, _)| label)
+            {
                 Ok(at) => {
                     if let Some(entry) = self.labels.get_mut(at) {
                         entry.1 = slot;
@@ -119,12 +128,17 @@ impl Slots {
                 self.ids.insert((key.choice, id.to_owned()), slot);
             }
         }
-        match self.latest.iter_mut().find(|(choice, _)| *choice == key.choice) {
+        match self
+            .latest
+            .iter_mut()
+            .find(|(choice, _)| *choice == key.choice)
+        {
             Some(latest) => latest.1 = slot,
             None => self.latest.push((key.choice, slot)),
         }
         self.touched_in = self.event;
-        self.settled_on = Some(slot).filter(|_| !opened && index(key).is_none() && key.id.is_none());
+        self.settled_on =
+            Some(slot).filter(|_| !opened && index(key).is_none() && key.id.is_none());
         if opened {
             if self.opened_in != self.event {
                 self.opened.clear();
@@ -136,17 +150,27 @@ impl Slots {
 
     #[inline]
     fn labelled(&self, choice: u32, index: i64) -> Option<SlotId> {
-        let at = self.labels.binary_search_by_key(&(choice, index), |&(label, _)| label).ok()?;
+        let at = self
+            .labels
+            .binary_search_by_key(&(choice, index), |&(label, _)| label)
+            .ok()?;
         self.labels.get(at).map(|&(_, slot)| slot)
     }
 
     fn identified(&self, choice: u32, id: &str) -> Option<SlotId> {
         // The key is owned; without an entry there is nothing to allocate for.
-        if self.ids.is_empty() { None } else { self.ids.get(&(choice, id.to_owned())).copied() }
+        if self.ids.is_empty() {
+            None
+        } else {
+            self.ids.get(&(choice, id.to_owned())).copied()
+        }
     }
 
     fn latest(&self, choice: u32) -> Option<SlotId> {
-        self.latest.iter().find(|(of, _)| *of == choice).map(|&(_, slot)| slot)
+        self.latest
+            .iter()
+            .find(|(of, _)| *of == choice)
+            .map(|&(_, slot)| slot)
     }
 
     /// [`Route::Opens`].
@@ -155,13 +179,22 @@ impl Slots {
         if let Some((slot, call)) = known.and_then(|slot| Some((slot, calls.call(slot)?))) {
             // Fragments that came before their start wait in a slot without name and id.
             if call.id.is_none() && call.name.is_empty() {
-                return Routed { place: Place::Slot(slot), anomaly: None };
+                return Routed {
+                    place: Place::Slot(slot),
+                    anomaly: None,
+                };
             }
             if call.id.is_some() && call.id.as_deref() == delta.key.id && call.is_blank() {
-                return Routed { place: Place::Slot(slot), anomaly: Some(AnomalyKind::RepeatedStart) };
+                return Routed {
+                    place: Place::Slot(slot),
+                    anomaly: Some(AnomalyKind::RepeatedStart),
+                };
             }
         }
-        Routed { place: Place::New, anomaly: None }
+        Routed {
+            place: Place::New,
+            anomaly: None,
+        }
     }
 
     /// [`Route::Labelled`].
@@ -169,14 +202,30 @@ impl Slots {
         let key = &delta.key;
         let named = delta.name.is_some() || key.id.is_some();
         match self.find(key) {
-            None if named => Routed { place: Place::New, anomaly: None },
-            None => Routed { place: Place::New, anomaly: Some(AnomalyKind::UnknownLabel) },
+            None if named => Routed {
+                place: Place::New,
+                anomaly: None,
+            },
+            None => Routed {
+                place: Place::New,
+                anomaly: Some(AnomalyKind::UnknownLabel),
+            },
             Some(slot) => match calls.call(slot) {
                 // A label whose call has ended starts over with another id (R19; several responses in one body).
-                None if key.id.is_some_and(|id| self.identified(key.choice, id) != Some(slot)) && named => {
-                    Routed { place: Place::New, anomaly: None }
+                None if key
+                    .id
+                    .is_some_and(|id| self.identified(key.choice, id) != Some(slot))
+                    && named =>
+                {
+                    Routed {
+                        place: Place::New,
+                        anomaly: None,
+                    }
                 }
-                _ => Routed { place: Place::Slot(slot), anomaly: None },
+                _ => Routed {
+                    place: Place::Slot(slot),
+                    anomaly: None,
+                },
             },
         }
     }
@@ -184,47 +233,80 @@ impl Slots {
     /// The table, for a delta with an id or a name.
     fn table(&self, delta: &CallDelta<'_>, calls: &impl Calls) -> Routed {
         let key = &delta.key;
-        let to = |slot| Routed { place: Place::Slot(slot), anomaly: None };
-        let new = Routed { place: Place::New, anomaly: None };
+        let to = |slot| Routed {
+            place: Place::Slot(slot),
+            anomaly: None,
+        };
+        let new = Routed {
+            place: Place::New,
+            anomaly: None,
+        };
         let piece = piece(delta);
         let has_piece = piece.is_some_and(|piece| !piece.is_empty());
         let opens = piece.is_some_and(Scan::opens);
         let label = index(key);
         let by_label = label.and_then(|index| self.labelled(key.choice, index));
         let labelled = by_label.and_then(|slot| Some((slot, calls.call(slot)?)));
-        let latest = self.latest(key.choice).and_then(|slot| Some((slot, calls.call(slot)?)));
+        let latest = self
+            .latest(key.choice)
+            .and_then(|slot| Some((slot, calls.call(slot)?)));
         let unfinished = latest.filter(|(_, call)| !call.is_whole());
 
         let Some(id) = key.id else {
-            let Some(name) = delta.name else { return self.anonymous(delta, calls) };
+            let Some(name) = delta.name else {
+                return self.anonymous(delta, calls);
+            };
             return match labelled {
                 // D10
                 Some((slot, call)) if call.name.is_empty() => to(slot),
                 // D11
                 Some((slot, call)) if call.name == name => {
-                    let again = call.is_whole() && !call.is_empty_object() && opens && piece != Some(call.raw());
-                    if again { Routed { place: Place::New, anomaly: Some(AnomalyKind::ReusedIndex) } } else { to(slot) }
+                    let again = call.is_whole()
+                        && !call.is_empty_object()
+                        && opens
+                        && piece != Some(call.raw());
+                    if again {
+                        Routed {
+                            place: Place::New,
+                            anomaly: Some(AnomalyKind::ReusedIndex),
+                        }
+                    } else {
+                        to(slot)
+                    }
                 }
                 // D12
                 Some((slot, call)) if call.raw().is_empty() && !has_piece => to(slot),
                 // D14
-                Some(_) => Routed { place: Place::New, anomaly: Some(AnomalyKind::ReusedIndex) },
-                None => match unfinished.filter(|_| label.is_none() && self.touched_in != self.event) {
+                Some(_) => Routed {
+                    place: Place::New,
+                    anomaly: Some(AnomalyKind::ReusedIndex),
+                },
+                None => match unfinished
+                    .filter(|_| label.is_none() && self.touched_in != self.event)
+                {
                     // D13
-                    Some((slot, call)) if call.name.is_empty() || (call.name == name && !opens) => to(slot),
+                    Some((slot, call)) if call.name.is_empty() || (call.name == name && !opens) => {
+                        to(slot)
+                    }
                     // D14
                     _ => new,
                 },
             };
         };
-        if let Some((slot, call)) = self.identified(key.choice, id).and_then(|slot| Some((slot, calls.call(slot)?))) {
+        if let Some((slot, call)) = self
+            .identified(key.choice, id)
+            .and_then(|slot| Some((slot, calls.call(slot)?)))
+        {
             let whole = delta.name.is_some() && call.is_whole();
             // D1
             let elsewhere = whole && label.is_some() && by_label != Some(slot);
             // D2
             let again = whole && !call.is_empty_object() && opens && piece != Some(call.raw());
             if elsewhere || again {
-                return Routed { place: Place::New, anomaly: Some(AnomalyKind::SharedId) };
+                return Routed {
+                    place: Place::New,
+                    anomaly: Some(AnomalyKind::SharedId),
+                };
             }
             // D3
             return to(slot);
@@ -233,15 +315,29 @@ impl Slots {
         if let Some(name) = delta.name {
             return match labelled {
                 // D4
-                Some((slot, call)) if call.id.is_none() && (call.name.is_empty() || (call.name == name && !call.is_whole())) => {
-                    Routed { place: Place::Slot(slot), anomaly: Some(AnomalyKind::LateId) }
+                Some((slot, call))
+                    if call.id.is_none()
+                        && (call.name.is_empty() || (call.name == name && !call.is_whole())) =>
+                {
+                    Routed {
+                        place: Place::Slot(slot),
+                        anomaly: Some(AnomalyKind::LateId),
+                    }
                 }
                 // D5
-                Some((slot, call)) if call.name == name && !call.is_blank() && !call.is_whole() && !opens => {
-                    Routed { place: Place::Slot(slot), anomaly: Some(AnomalyKind::DriftingId) }
+                Some((slot, call))
+                    if call.name == name && !call.is_blank() && !call.is_whole() && !opens =>
+                {
+                    Routed {
+                        place: Place::Slot(slot),
+                        anomaly: Some(AnomalyKind::DriftingId),
+                    }
                 }
                 // D6
-                Some(_) => Routed { place: Place::New, anomaly: Some(AnomalyKind::ReusedIndex) },
+                Some(_) => Routed {
+                    place: Place::New,
+                    anomaly: Some(AnomalyKind::ReusedIndex),
+                },
                 None => new,
             };
         }
@@ -249,19 +345,30 @@ impl Slots {
         if piece.is_none() && !delta.extras.is_empty() {
             return match labelled.or(latest) {
                 Some((slot, _)) => to(slot),
-                None => Routed { place: Place::Nowhere, anomaly: Some(AnomalyKind::UnknownLabel) },
+                None => Routed {
+                    place: Place::Nowhere,
+                    anomaly: Some(AnomalyKind::UnknownLabel),
+                },
             };
         }
         match (labelled, unfinished) {
             // D7
             (Some((slot, call)), _) => {
-                let anomaly = if call.id.is_none() { AnomalyKind::LateId } else { AnomalyKind::DriftingId };
-                Routed { place: Place::Slot(slot), anomaly: Some(anomaly) }
+                let anomaly = if call.id.is_none() {
+                    AnomalyKind::LateId
+                } else {
+                    AnomalyKind::DriftingId
+                };
+                Routed {
+                    place: Place::Slot(slot),
+                    anomaly: Some(anomaly),
+                }
             }
             // D8
-            (None, Some((slot, call))) if has_piece && (call.is_blank() || !opens) => {
-                Routed { place: Place::Slot(slot), anomaly: Some(AnomalyKind::DriftingId) }
-            }
+            (None, Some((slot, call))) if has_piece && (call.is_blank() || !opens) => Routed {
+                place: Place::Slot(slot),
+                anomaly: Some(AnomalyKind::DriftingId),
+            },
             // D9
             _ => new,
         }
@@ -271,21 +378,41 @@ impl Slots {
     fn anonymous(&self, delta: &CallDelta<'_>, calls: &impl Calls) -> Routed {
         let key = &delta.key;
         let choice = key.choice;
-        let to = |slot, anomaly| Routed { place: Place::Slot(slot), anomaly: Some(anomaly) };
+        let to = |slot, anomaly| Routed {
+            place: Place::Slot(slot),
+            anomaly: Some(anomaly),
+        };
         let label = index(key);
-        let why = if label.is_some() { AnomalyKind::UnknownLabel } else { AnomalyKind::MissingIndex };
-        let latest = self.latest(choice).and_then(|slot| Some((slot, calls.call(slot)?)));
+        let why = if label.is_some() {
+            AnomalyKind::UnknownLabel
+        } else {
+            AnomalyKind::MissingIndex
+        };
+        let latest = self
+            .latest(choice)
+            .and_then(|slot| Some((slot, calls.call(slot)?)));
         // D0, and an entry that says nothing at all (Q44).
         if piece(delta).is_none_or(str::is_empty) {
             return match latest {
-                Some((slot, _)) if !delta.extras.is_empty() => Routed { place: Place::Slot(slot), anomaly: None },
-                _ => Routed { place: Place::Nowhere, anomaly: None },
+                Some((slot, _)) if !delta.extras.is_empty() => Routed {
+                    place: Place::Slot(slot),
+                    anomaly: None,
+                },
+                _ => Routed {
+                    place: Place::Nowhere,
+                    anomaly: None,
+                },
             };
         }
         // As many entries without index as the last event opened calls: they pair by position.
         let (position, of) = key.position;
         if label.is_none() && of > 1 && of == self.opened.len() {
-            if let Some(slot) = self.opened.get(position).copied().filter(|&slot| calls.call(slot).is_some()) {
+            if let Some(slot) = self
+                .opened
+                .get(position)
+                .copied()
+                .filter(|&slot| calls.call(slot).is_some())
+            {
                 return to(slot, why);
             }
         }
@@ -293,17 +420,30 @@ impl Slots {
             Some((slot, call)) if !call.is_whole() => {
                 // D16, unless another call is as half open as this one and has no label either.
                 let half_open = |call: &PartialCall| {
-                    call.choice == choice && call.wire_index.is_none_or(|index| index < 0) && !call.is_blank() && !call.is_whole()
+                    call.choice == choice
+                        && call.wire_index.is_none_or(|index| index < 0)
+                        && !call.is_blank()
+                        && !call.is_whole()
                 };
                 let asks = label.is_none() && self.settled_on != Some(slot) && half_open(call);
                 let mut others = (0..calls.count()).filter(|&other| other != slot);
                 let rival = asks && others.any(|other| calls.call(other).is_some_and(half_open));
-                to(slot, if rival { AnomalyKind::AmbiguousFragment } else { why })
+                to(
+                    slot,
+                    if rival {
+                        AnomalyKind::AmbiguousFragment
+                    } else {
+                        why
+                    },
+                )
             }
             // D17
             Some((slot, _)) if label.is_none() => to(slot, why),
             // D18
-            _ => Routed { place: Place::New, anomaly: Some(why) },
+            _ => Routed {
+                place: Place::New,
+                anomaly: Some(why),
+            },
         }
     }
 }

@@ -85,7 +85,10 @@ where
 {
     /// The tool calls of this body. Text, reasoning and the rest pass unseen.
     fn tool_calls(self, format: WireFormat) -> ToolCallStream<Self> {
-        ToolCallStream::new(self, ToolCallParser::with_config(format, Config::default().calls_only(true)))
+        ToolCallStream::new(
+            self,
+            ToolCallParser::with_config(format, Config::default().calls_only(true)),
+        )
     }
 
     /// Every event of this body.
@@ -105,7 +108,11 @@ where
 impl<S> EventStream<S> {
     /// The events of these chunks, read by this parser.
     pub fn new(chunks: S, parser: ToolCallParser) -> Self {
-        EventStream { chunks, parser, ended: false }
+        EventStream {
+            chunks,
+            parser,
+            ended: false,
+        }
     }
 
     /// The parser: its format, its end, its calls in progress.
@@ -127,7 +134,9 @@ impl<S> EventStream<S> {
 impl<S> ToolCallStream<S> {
     /// The calls of these chunks, read by this parser.
     pub fn new(chunks: S, parser: ToolCallParser) -> Self {
-        ToolCallStream { events: EventStream::new(chunks, parser) }
+        ToolCallStream {
+            events: EventStream::new(chunks, parser),
+        }
     }
 
     /// The parser: its format, its end, its calls in progress.
@@ -171,7 +180,8 @@ where
                 Some(Ok(chunk)) => drop(this.parser.push(chunk.as_ref())),
                 Some(Err(error)) => {
                     let at = this.parser.offset();
-                    let error = Error::new(ErrorKind::Transport, at, "the transport failed").with_source(error);
+                    let error = Error::new(ErrorKind::Transport, at, "the transport failed")
+                        .with_source(error);
                     drop(this.parser.abort_with(error));
                 }
                 None => drop(this.parser.finish()),

@@ -103,16 +103,61 @@ struct Row {
 }
 
 const ROWS: &[Row] = &[
-    Row { format: WireFormat::OpenAiChat, name: "openai-chat", framings: &[FramingKind::Sse], decoder: openai_chat::decoder },
-    Row { format: WireFormat::OpenAiResponses, name: "openai-responses", framings: &[FramingKind::Sse], decoder: openai_responses::decoder },
-    Row { format: WireFormat::Anthropic, name: "anthropic", framings: &[FramingKind::Sse], decoder: anthropic::decoder },
-    Row { format: WireFormat::Gemini, name: "gemini", framings: &[FramingKind::Sse, FramingKind::JsonArray], decoder: gemini::decoder },
-    Row { format: WireFormat::GeminiInteractions, name: "gemini-interactions", framings: &[FramingKind::Sse], decoder: gemini_interactions::decoder },
+    Row {
+        format: WireFormat::OpenAiChat,
+        name: "openai-chat",
+        framings: &[FramingKind::Sse],
+        decoder: openai_chat::decoder,
+    },
+    Row {
+        format: WireFormat::OpenAiResponses,
+        name: "openai-responses",
+        framings: &[FramingKind::Sse],
+        decoder: openai_responses::decoder,
+    },
+    Row {
+        format: WireFormat::Anthropic,
+        name: "anthropic",
+        framings: &[FramingKind::Sse],
+        decoder: anthropic::decoder,
+    },
+    Row {
+        format: WireFormat::Gemini,
+        name: "gemini",
+        framings: &[FramingKind::Sse, FramingKind::JsonArray],
+        decoder: gemini::decoder,
+    },
+    Row {
+        format: WireFormat::GeminiInteractions,
+        name: "gemini-interactions",
+        framings: &[FramingKind::Sse],
+        decoder: gemini_interactions::decoder,
+    },
     #[cfg(feature = "bedrock")]
-    Row { format: WireFormat::Bedrock, name: "bedrock", framings: &[FramingKind::Aws], decoder: bedrock::decoder },
-    Row { format: WireFormat::Cohere, name: "cohere", framings: &[FramingKind::Sse], decoder: cohere::decoder },
-    Row { format: WireFormat::Mistral, name: "mistral", framings: &[FramingKind::Sse], decoder: openai_chat::decoder },
-    Row { format: WireFormat::Ollama, name: "ollama", framings: &[FramingKind::Lines], decoder: ollama::decoder },
+    Row {
+        format: WireFormat::Bedrock,
+        name: "bedrock",
+        framings: &[FramingKind::Aws],
+        decoder: bedrock::decoder,
+    },
+    Row {
+        format: WireFormat::Cohere,
+        name: "cohere",
+        framings: &[FramingKind::Sse],
+        decoder: cohere::decoder,
+    },
+    Row {
+        format: WireFormat::Mistral,
+        name: "mistral",
+        framings: &[FramingKind::Sse],
+        decoder: openai_chat::decoder,
+    },
+    Row {
+        format: WireFormat::Ollama,
+        name: "ollama",
+        framings: &[FramingKind::Lines],
+        decoder: ollama::decoder,
+    },
 ];
 
 impl WireFormat {
@@ -137,9 +182,17 @@ impl WireFormat {
     pub(crate) fn framing(self, seen: FramingKind) -> FramingKind {
         let Some(row) = self.row() else { return seen };
         // One bare JSON document reads as a line, and as an array of one.
-        let seen = if seen == FramingKind::Lines && !row.framings.contains(&seen) { FramingKind::JsonArray } else { seen };
+        let seen = if seen == FramingKind::Lines && !row.framings.contains(&seen) {
+            FramingKind::JsonArray
+        } else {
+            seen
+        };
         let usual = row.framings.first().copied().unwrap_or(FramingKind::Sse);
-        if row.framings.contains(&seen) { seen } else { usual }
+        if row.framings.contains(&seen) {
+            seen
+        } else {
+            usual
+        }
     }
 
     /// Whether the framing is known without looking at the body.
@@ -165,8 +218,13 @@ impl std::str::FromStr for WireFormat {
     type Err = UnknownWireFormat;
 
     fn from_str(name: &str) -> Result<Self, UnknownWireFormat> {
-        let found = ROWS.iter().find(|row| row.name == name).map(|row| row.format);
-        found.or((name == "auto").then_some(WireFormat::Auto)).ok_or(UnknownWireFormat(()))
+        let found = ROWS
+            .iter()
+            .find(|row| row.name == name)
+            .map(|row| row.format);
+        found
+            .or((name == "auto").then_some(WireFormat::Auto))
+            .ok_or(UnknownWireFormat(()))
     }
 }
 

@@ -11,11 +11,23 @@ use crate::event::{Anomaly, ArgumentsText, Event, FinishReason};
 
 #[derive(Debug)]
 pub(super) enum Queued {
-    Started { index: CallIndex, choice: u32, id: Option<Range<usize>>, name: Range<usize> },
-    Arguments { index: CallIndex, text: Range<usize> },
+    Started {
+        index: CallIndex,
+        choice: u32,
+        id: Option<Range<usize>>,
+        name: Range<usize>,
+    },
+    Arguments {
+        index: CallIndex,
+        text: Range<usize>,
+    },
     Completed(ToolCall),
     Discarded(ToolCall),
-    Text { choice: u32, kind: TextKind, text: Range<usize> },
+    Text {
+        choice: u32,
+        kind: TextKind,
+        text: Range<usize>,
+    },
     Usage(String),
     Finished(u32, FinishReason),
     Anomaly(Anomaly),
@@ -46,26 +58,41 @@ impl Queue {
                 return;
             }
         }
-        self.events.push_back(Queued::Arguments { index, text: range });
+        self.events
+            .push_back(Queued::Arguments { index, text: range });
     }
 
     /// Text that is no call's; joined likewise.
     #[inline]
     pub(super) fn text(&mut self, choice: u32, kind: TextKind, text: &str) {
         let range = self.keep(text);
-        if let Some(Queued::Text { choice: of, kind: as_kind, text }) = self.events.back_mut() {
+        if let Some(Queued::Text {
+            choice: of,
+            kind: as_kind,
+            text,
+        }) = self.events.back_mut()
+        {
             if (*of, *as_kind) == (choice, kind) && text.end == range.start {
                 text.end = range.end;
                 return;
             }
         }
-        self.events.push_back(Queued::Text { choice, kind, text: range });
+        self.events.push_back(Queued::Text {
+            choice,
+            kind,
+            text: range,
+        });
     }
 
     pub(super) fn started(&mut self, index: CallIndex, choice: u32, id: Option<&str>, name: &str) {
         let id = id.map(|id| self.keep(id));
         let name = self.keep(name);
-        self.events.push_back(Queued::Started { index, choice, id, name });
+        self.events.push_back(Queued::Started {
+            index,
+            choice,
+            id,
+            name,
+        });
     }
 
     #[inline]
@@ -95,7 +122,10 @@ impl Queue {
 
     #[inline]
     pub(super) fn drain(&mut self) -> Events<'_> {
-        Events { events: &mut self.events, arena: &self.arena }
+        Events {
+            events: &mut self.events,
+            arena: &self.arena,
+        }
     }
 }
 
@@ -115,11 +145,28 @@ impl<'a> Iterator for Events<'a> {
         let arena = self.arena;
         let text = |range: Range<usize>| Cow::Borrowed(arena.get(range).unwrap_or_default());
         Some(Ok(match self.events.pop_front()? {
-            Queued::Started { index, choice, id, name } => Event::CallStarted { index, choice, id: id.map(text), name: text(name) },
-            Queued::Arguments { index, text: range } => Event::ArgumentsDelta { index, text: ArgumentsText(text(range)) },
+            Queued::Started {
+                index,
+                choice,
+                id,
+                name,
+            } => Event::CallStarted {
+                index,
+                choice,
+                id: id.map(text),
+                name: text(name),
+            },
+            Queued::Arguments { index, text: range } => Event::ArgumentsDelta {
+                index,
+                text: ArgumentsText(text(range)),
+            },
             Queued::Completed(call) => Event::CallCompleted(call),
             Queued::Discarded(call) => Event::CallDiscarded(call),
-            Queued::Text { choice, kind, text: range } => {
+            Queued::Text {
+                choice,
+                kind,
+                text: range,
+            } => {
                 let text = text(range);
                 match kind {
                     TextKind::Answer => Event::Text { choice, text },

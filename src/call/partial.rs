@@ -52,7 +52,8 @@ pub struct PartialCall {
     initial: Option<String>,
     reader: Option<Box<PartialReader>>,
     /// Why the text cannot be believed whatever it says.
-    damaged: Option<ProblemKind>,
+    /// and from which byte on.
+    damaged: Option<(ProblemKind, usize)>,
 }
 
 /// What one delta gave to a call.
@@ -163,7 +164,9 @@ impl PartialCall {
         if self.kind == ToolKind::Custom {
             return PartialArguments::of_text(&self.text);
         }
-        let reader = self.reader.get_or_insert_with(|| Box::new(PartialReader::new(MAX_DEPTH)));
+        let reader = self
+            .reader
+            .get_or_insert_with(|| Box::new(PartialReader::new(MAX_DEPTH)));
         reader.advance(&self.text);
         PartialArguments::new(&self.text, reader)
     }
@@ -186,12 +189,16 @@ impl PartialCall {
         self.scan.is_whole()
             || self.kind == ToolKind::Custom
             || self.restated.is_some()
-            || (self.scan.is_blank() && self.initial.as_deref().is_some_and(|initial| initial.len() > 2))
+            || (self.scan.is_blank()
+                && self
+                    .initial
+                    .as_deref()
+                    .is_some_and(|initial| initial.len() > 2))
     }
 
     /// Whatever the text will say, it cannot be believed.
     pub(crate) fn damage(&mut self, why: ProblemKind) {
-        self.damaged.get_or_insert(why);
+        self.damaged.get_or_insert((why, self.text.len()));
     }
 
     /// Takes what a delta says besides identity and arguments.
@@ -241,10 +248,16 @@ impl PartialCall {
         match part {
             ArgumentsPart::Fragment(fragment) => self.append(fragment, false),
             ArgumentsPart::Whole(text) => self.append(Fragment::new(text), true),
-            ArgumentsPart::None => Given { from: self.text.len(), anomaly: None },
+            ArgumentsPart::None => Given {
+                from: self.text.len(),
+                anomaly: None,
+            },
             ArgumentsPart::Initial(text) => {
                 self.initial = Some(text.to_owned());
-                Given { from: self.text.len(), anomaly: None }
+                Given {
+                    from: self.text.len(),
+                    anomaly: None,
+                }
             }
             ArgumentsPart::Restated(text) => self.restate(text),
         }
@@ -254,7 +267,10 @@ impl PartialCall {
     fn restate(&mut self, text: &str) -> Given {
         let from = self.text.len();
         if self.restated.is_none() && self.high.is_none() && self.last_value == 0 {
-            if let Some(rest) = text.strip_prefix(self.text.as_str()).filter(|rest| !rest.is_empty()) {
+            if let Some(rest) = text
+                .strip_prefix(self.text.as_str())
+                .filter(|rest| !rest.is_empty())
+            {
                 let goes_on = !self.is_whole();
                 if goes_on {
                     self.append(Fragment::new(rest), false);
@@ -265,7 +281,10 @@ impl PartialCall {
         if self.restated.is_none() || !says_nothing(text) {
             self.restated = Some(text.to_owned());
         }
-        Given { from, anomaly: None }
+        Given {
+            from,
+            anomaly: None,
+        }
     }
 
     fn append(&mut self, fragment: Fragment<'_>, whole: bool) -> Given {
@@ -286,7 +305,8 @@ impl PartialCall {
         }
         // Half again instead of twice: an open call holds at most 1.5 times its text.
         if self.text.capacity() - self.text.len() < fragment.text.len() {
-            self.text.reserve_exact((self.text.len() / 2).max(fragment.text.len()).max(64));
+            self.text
+                .reserve_exact((self.text.len() / 2).max(fragment.text.len()).max(64));
         }
         self.text.push_str(fragment.text);
         self.high = fragment.high.or(self.high);
@@ -300,7 +320,11 @@ impl PartialCall {
 
     /// Notes a fragment that opens a value and may say again all that came before it.
     fn note_value(&mut self, from: usize, whole: bool) {
-        let (Some(before), Some(value)) = (self.text.get(self.last_value..from), self.text.get(from..)) else { return };
+        let (Some(before), Some(value)) =
+            (self.text.get(self.last_value..from), self.text.get(from..))
+        else {
+            return;
+        };
         let before = before.trim();
         let replaces = whole && self.last_is_whole;
         if replaces || before == "{}" && whole || value.trim_start().starts_with(before) {
@@ -319,22 +343,34 @@ impl PartialCall {
             anomalies[0] = Some(AnomalyKind::LoneSurrogate);
         }
         let free_form = self.kind == ToolKind::Custom;
-        let mut arguments = if free_form {
-            let text = self.restated.filter(|restated| restated.len() >= text.len()).unwrap_or(text);
+        let arguments = if let Some((why, at)) = self.damaged {
+            Arguments::damaged(text, at, why)
+        } else if free_form {
+            let text = self
+                .restated
+                .filter(|restated| restated.len() >= text.len())
+                .unwrap_or(text);
             Arguments::free_form(text, closing.cut || closing.unconfirmed)
         } else {
-            let sources =
-                Sources { text, scan, last_value: self.last_value, restated: self.restated, initial: self.initial };
+            let sources = Sources {
+                text,
+                scan,
+                last_value: self.last_value,
+                restated: self.restated,
+                initial: self.initial,
+            };
             let settled = settle(sources, &closing.settling);
-            anomalies[1] = settled.restated_differs.then_some(AnomalyKind::RestatedDiffers);
+            anomalies[1] = settled
+                .restated_differs
+                .then_some(AnomalyKind::RestatedDiffers);
             anomalies[2] = settled.duplicate.then_some(AnomalyKind::DuplicateText);
-            settled.arguments
+            let mut arguments = settled.arguments;
+            if closing.unconfirmed && arguments.object().is_ok_and(Map::is_empty) {
+                arguments.flag_truncated();
+            }
+            arguments.refuse_to_choose();
+            arguments
         };
-        if let Some(why) = self.damaged {
-            arguments.flag_malformed(why);
-        } else if closing.unconfirmed && !free_form && arguments.object().is_ok_and(Map::is_empty) {
-            arguments.flag_truncated();
-        }
         let (id, synthetic_id) = closing.id;
         let mut evidence = closing.evidence;
         evidence.status = self.status;

@@ -30,7 +30,13 @@ pub(super) struct Settled {
 }
 
 pub(super) fn settle(sources: Sources, settling: &Settling) -> Settled {
-    let Sources { text, scan, last_value, restated, initial } = sources;
+    let Sources {
+        text,
+        scan,
+        last_value,
+        restated,
+        initial,
+    } = sources;
     let mut restated_differs = false;
     let blank = scan.is_blank() || text.trim() == "null";
     let chosen = match (restated, initial) {
@@ -39,11 +45,17 @@ pub(super) fn settle(sources: Sources, settling: &Settling) -> Settled {
             Some(restated).filter(|restated| !prefers_fragments(restated, &scan))
         }
         // A start block's input is a default: any fragment that says something replaces it (A3).
-        (None, Some(initial)) if blank && !matches!(initial.trim(), "null" | "\"\"") => Some(initial),
+        (None, Some(initial)) if blank && !matches!(initial.trim(), "null" | "\"\"") => {
+            Some(initial)
+        }
         _ => None,
     };
     if let Some(chosen) = chosen {
-        return Settled { arguments: Arguments::settle(chosen, settling), restated_differs, duplicate: false };
+        return Settled {
+            arguments: Arguments::settle(chosen, settling),
+            restated_differs,
+            duplicate: false,
+        };
     }
     if !scan.is_whole() {
         if let Some((from, to)) = one_of_several(&text, last_value) {
@@ -52,10 +64,18 @@ pub(super) fn settle(sources: Sources, settling: &Settling) -> Settled {
             let repair = Repair::new(RepairKind::Restated, at);
             let value = text.get(from..to).unwrap_or_default().to_owned();
             let arguments = Arguments::restated(text, &value, vec![repair], settling);
-            return Settled { arguments, restated_differs, duplicate: true };
+            return Settled {
+                arguments,
+                restated_differs,
+                duplicate: true,
+            };
         }
     }
-    Settled { arguments: Arguments::settle(text, settling), restated_differs, duplicate: false }
+    Settled {
+        arguments: Arguments::settle(text, settling),
+        restated_differs,
+        duplicate: false,
+    }
 }
 
 /// An authoritative text beats the fragments, except where it says nothing and they do (R2), or where it is cut and they are
@@ -86,7 +106,8 @@ fn one_of_several(text: &str, last_value: usize) -> Option<(usize, usize)> {
     let end = first_value_end(text)?;
     let (first, rest) = text.split_at_checked(end)?;
     let (first, rest) = (first.trim(), rest.trim());
-    let again = first.starts_with(rest) || serde_json::from_str::<String>(rest).is_ok_and(|inner| inner.trim() == first);
+    let again = first.starts_with(rest)
+        || serde_json::from_str::<String>(rest).is_ok_and(|inner| inner.trim() == first);
     (again && first != "{}" && first != rest).then_some((0, end))
 }
 

@@ -48,7 +48,11 @@ type Step<T> = Result<T, Fault>;
 
 impl<'a> Cursor<'a> {
     pub(crate) fn new(text: &'a str) -> Self {
-        Cursor { text, at: 0, depth: 0 }
+        Cursor {
+            text,
+            at: 0,
+            depth: 0,
+        }
     }
 
     /// The kind of the next value. Consumes white space only.
@@ -68,7 +72,10 @@ impl<'a> Cursor<'a> {
 
     /// Visits each member of an object; any other value is skipped. Tells whether it was an object.
     #[inline]
-    pub(crate) fn members(&mut self, mut visit: impl FnMut(&mut Self, &str) -> Step<()>) -> Step<bool> {
+    pub(crate) fn members(
+        &mut self,
+        mut visit: impl FnMut(&mut Self, &str) -> Step<()>,
+    ) -> Step<bool> {
         if self.peek_token()? != b'{' {
             self.skip()?;
             return Ok(false);
@@ -137,7 +144,10 @@ impl<'a> Cursor<'a> {
     pub(crate) fn label(&mut self) -> Step<Option<Text<'a>>> {
         let label = match self.kind()? {
             Kind::String => self.string()?,
-            Kind::Number => Text { raw: self.number()?, escaped: false },
+            Kind::Number => Text {
+                raw: self.number()?,
+                escaped: false,
+            },
             _ => {
                 self.skip()?;
                 return Ok(None);
@@ -151,7 +161,10 @@ impl<'a> Cursor<'a> {
     pub(crate) fn integer(&mut self) -> Step<Option<i64>> {
         Ok(match self.kind()? {
             Kind::Number => self.number()?.parse().ok(),
-            Kind::String => self.string()?.plain().and_then(|text| text.trim().parse().ok()),
+            Kind::String => self
+                .string()?
+                .plain()
+                .and_then(|text| text.trim().parse().ok()),
             _ => {
                 self.skip()?;
                 None
@@ -177,7 +190,11 @@ impl<'a> Cursor<'a> {
     #[inline]
     pub(crate) fn end(&mut self) -> Step<()> {
         self.white_space();
-        if self.at == self.text.len() { Ok(()) } else { Err(self.fault()) }
+        if self.at == self.text.len() {
+            Ok(())
+        } else {
+            Err(self.fault())
+        }
     }
 
     /// Where the next byte is.
@@ -191,7 +208,10 @@ impl<'a> Cursor<'a> {
     }
 
     fn fault(&self) -> Fault {
-        Fault { at: self.at, eof: self.at >= self.text.len() }
+        Fault {
+            at: self.at,
+            eof: self.at >= self.text.len(),
+        }
     }
 
     #[inline]
@@ -287,7 +307,11 @@ impl<'a> Cursor<'a> {
         while let Some(b'0'..=b'9') = self.byte() {
             self.at += 1;
         }
-        if self.at == from { Err(self.fault()) } else { Ok(()) }
+        if self.at == from {
+            Err(self.fault())
+        } else {
+            Ok(())
+        }
     }
 
     #[inline]
@@ -388,14 +412,18 @@ pub(crate) fn plain_run(bytes: &[u8]) -> usize {
     while let Some(word) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
         let word = u64::from_le_bytes(*word);
         let control = word.wrapping_sub(ONES * 0x20) & !word & HIGHS;
-        let found = zero(word ^ ONES * u64::from(b'"')) | zero(word ^ ONES * u64::from(b'\\')) | control;
+        let found =
+            zero(word ^ ONES * u64::from(b'"')) | zero(word ^ ONES * u64::from(b'\\')) | control;
         if found != 0 {
             return at + (found.trailing_zeros() / 8) as usize;
         }
         at += 8;
     }
     let rest = bytes.get(at..).unwrap_or_default();
-    at + rest.iter().position(|b| matches!(b, b'"' | b'\\' | 0..=0x1f)).unwrap_or(rest.len())
+    at + rest
+        .iter()
+        .position(|b| matches!(b, b'"' | b'\\' | 0..=0x1f))
+        .unwrap_or(rest.len())
 }
 
 /// A JSON string as it stands in the document, without its quotes. Its escapes were checked.
@@ -443,7 +471,11 @@ impl<'a> Text<'a> {
             None => {
                 scratch.clear();
                 let (low, high) = self.unescape_into(scratch);
-                Fragment { text: scratch, low, high }
+                Fragment {
+                    text: scratch,
+                    low,
+                    high,
+                }
             }
         }
     }
@@ -473,7 +505,9 @@ impl<'a> Text<'a> {
                 Some(b't') => '\t',
                 Some(b'u') => {
                     length = 6;
-                    unit = after.get(2..6).and_then(|hex| u16::from_str_radix(hex, 16).ok());
+                    unit = after
+                        .get(2..6)
+                        .and_then(|hex| u16::from_str_radix(hex, 16).ok());
                     '\0'
                 }
                 Some(&other) => char::from(other),
@@ -490,7 +524,9 @@ impl<'a> Text<'a> {
                         None => out.push(simple),
                         Some(unit @ 0xD800..=0xDBFF) => high = Some(unit),
                         Some(unit @ 0xDC00..=0xDFFF) if first && lost.is_none() => low = Some(unit),
-                        Some(unit) => out.push(char::from_u32(u32::from(unit)).unwrap_or(char::REPLACEMENT_CHARACTER)),
+                        Some(unit) => out.push(
+                            char::from_u32(u32::from(unit)).unwrap_or(char::REPLACEMENT_CHARACTER),
+                        ),
                     }
                 }
             }
@@ -507,7 +543,9 @@ impl<'a> Text<'a> {
 /// The character that a high and a low surrogate half make.
 pub(crate) fn join_halves(high: u16, low: u16) -> char {
     let mut both = char::decode_utf16([high, low]);
-    both.next().and_then(Result::ok).unwrap_or(char::REPLACEMENT_CHARACTER)
+    both.next()
+        .and_then(Result::ok)
+        .unwrap_or(char::REPLACEMENT_CHARACTER)
 }
 
 #[cfg(test)]
@@ -524,9 +562,36 @@ mod tests {
     #[test]
     fn it_accepts_what_serde_json_accepts() {
         let texts = [
-            "{}", "[]", " { \"a\" : [ 1 , -0.5e+3 , true , false , null ] } ", "\"\\u00e9\\n\"", "1", "[[[]],{}]",
-            "{\"a\":{\"b\":[{}]},\"c\":\"\"}", "", "{", "[1,]", "{\"a\":1,}", "{\"a\"}", "{a:1}", "[1 2]", "01", "1.", "-", "tru",
-            "\"\\x\"", "\"\\u12g4\"", "\"\t\"", "{\"a\":1}}", "[}", "{]", "nul", "[1,,2]", "\"", "1e", "{\"a\":}", "+1",
+            "{}",
+            "[]",
+            " { \"a\" : [ 1 , -0.5e+3 , true , false , null ] } ",
+            "\"\\u00e9\\n\"",
+            "1",
+            "[[[]],{}]",
+            "{\"a\":{\"b\":[{}]},\"c\":\"\"}",
+            "",
+            "{",
+            "[1,]",
+            "{\"a\":1,}",
+            "{\"a\"}",
+            "{a:1}",
+            "[1 2]",
+            "01",
+            "1.",
+            "-",
+            "tru",
+            "\"\\x\"",
+            "\"\\u12g4\"",
+            "\"\t\"",
+            "{\"a\":1}}",
+            "[}",
+            "{]",
+            "nul",
+            "[1,,2]",
+            "\"",
+            "1e",
+            "{\"a\":}",
+            "+1",
         ];
         for text in texts {
             let serde = serde_json::from_str::<serde_json::Value>(text);
@@ -541,7 +606,11 @@ mod tests {
     fn nesting_is_capped_as_in_serde_json() {
         for depth in [126, 127, 128, 100_000] {
             let text = "[".repeat(depth) + &"]".repeat(depth);
-            assert_eq!(check(&text).is_ok(), serde_json::from_str::<serde_json::Value>(&text).is_ok(), "{depth}");
+            assert_eq!(
+                check(&text).is_ok(),
+                serde_json::from_str::<serde_json::Value>(&text).is_ok(),
+                "{depth}"
+            );
         }
     }
 
@@ -561,20 +630,47 @@ mod tests {
     fn escapes_decode_as_serde_json_decodes_them() {
         let raw = r#"a\"\\\/\b\f\n\r\t\u00e9\ud83d\ude00 z\u0000"#;
         let text = Text { raw, escaped: true };
-        assert_eq!(text.to_cow(), serde_json::from_str::<String>(&format!("\"{raw}\"")).unwrap());
+        assert_eq!(
+            text.to_cow(),
+            serde_json::from_str::<String>(&format!("\"{raw}\"")).unwrap()
+        );
     }
 
     #[test]
     fn outer_surrogate_halves_are_handed_out_and_inner_ones_replaced() {
         let mut scratch = String::new();
         let text = |raw| Text { raw, escaped: true };
-        assert_eq!(text(r"a\ud83d").fragment(&mut scratch), Fragment { text: "a", low: None, high: Some(0xd83d) });
-        assert_eq!(text(r"\ude00b").fragment(&mut scratch), Fragment { text: "b", low: Some(0xde00), high: None });
+        assert_eq!(
+            text(r"a\ud83d").fragment(&mut scratch),
+            Fragment {
+                text: "a",
+                low: None,
+                high: Some(0xd83d)
+            }
+        );
+        assert_eq!(
+            text(r"\ude00b").fragment(&mut scratch),
+            Fragment {
+                text: "b",
+                low: Some(0xde00),
+                high: None
+            }
+        );
         assert_eq!(text(r"x\ude00").fragment(&mut scratch).text, "x\u{fffd}");
         assert_eq!(text(r"\ud83dx").fragment(&mut scratch).text, "\u{fffd}x");
         assert_eq!(text(r"\ud83d\n").fragment(&mut scratch).text, "\u{fffd}\n");
-        assert_eq!(text(r"\ud83d\ud83d\ude00").fragment(&mut scratch).text, "\u{fffd}😀");
-        assert_eq!(text(r"\ude00\ude00").fragment(&mut scratch), Fragment { text: "\u{fffd}", low: Some(0xde00), high: None });
+        assert_eq!(
+            text(r"\ud83d\ud83d\ude00").fragment(&mut scratch).text,
+            "\u{fffd}😀"
+        );
+        assert_eq!(
+            text(r"\ude00\ude00").fragment(&mut scratch),
+            Fragment {
+                text: "\u{fffd}",
+                low: Some(0xde00),
+                high: None
+            }
+        );
         assert_eq!(join_halves(0xd83d, 0xde00), '😀');
     }
 }

@@ -4,11 +4,14 @@
 //! `type` decides; the `event:` line may be missing, late or renamed. A block that got its stop is closed there; blocks
 //! whose stop never came are closed by `message_delta` and `message_stop` (A5; Kimi's endpoint sends no stops at all).
 
-use crate::delta::{ArgumentsPart, CallDelta, CallKey, ClosedBy, Delta, DeltaSink, Executor, FinishMeaning, Route, TextKind};
+use crate::delta::{
+    ArgumentsPart, CallDelta, CallKey, ClosedBy, Delta, DeltaSink, Executor, FinishMeaning, Route,
+    TextKind,
+};
 use crate::framing::Frame;
 use crate::json::cursor::{Cursor, Fault, Text};
 use crate::wire::Decoder;
-use crate::wire::payload::{Json, JsonDecoder, report_error};
+use crate::wire::payload::{Json, JsonDecoder, report};
 
 pub(super) fn decoder() -> Box<dyn Decoder> {
     Box::new(Json::<Anthropic>::default())
@@ -58,7 +61,15 @@ struct Part<'a> {
 }
 
 impl JsonDecoder for Anthropic {
-    fn document(&mut self, text: &str, frame: Frame<'_>, sink: &mut dyn DeltaSink) -> Result<(), Fault> {
+    /// Recorded streams go on after an error event, and close the block that was open.
+    const ERRORS_ARE_LAST: bool = false;
+
+    fn document(
+        &mut self,
+        text: &str,
+        frame: Frame<'_>,
+        sink: &mut dyn DeltaSink,
+    ) -> Result<(), Fault> {
         let mut cursor = Cursor::new(text);
         let event = read_event(&mut cursor)?;
         cursor.end()?;
@@ -68,20 +79,29 @@ impl JsonDecoder for Anthropic {
             "content_block_delta" => self.speak_delta(&event, sink),
             "content_block_start" => self.speak_block(&event.block, event.index, sink),
             "content_block_stop" => {
-                let key = CallKey { index: event.index, ..CallKey::default() };
-                sink.delta(&Delta::Close { key, by: ClosedBy::BlockStop });
+                let key = CallKey {
+                    index: event.index,
+                    ..CallKey::default()
+                };
+                sink.delta(&Delta::Close {
+                    key,
+                    by: ClosedBy::BlockStop,
+                });
             }
             "message_start" => self.speak_message(&event, sink),
             "message_delta" => {
                 finish(event.delta.reason.or(event.message_reason), sink);
-                sink.delta(&Delta::CloseAll { choice: Some(0), by: ClosedBy::MessageEnd });
+                sink.delta(&Delta::CloseAll {
+                    choice: Some(0),
+                    by: ClosedBy::MessageEnd,
+                });
                 usage(&event, sink);
             }
             "message_stop" => {
                 sink.delta(&Delta::End);
                 usage(&event, sink);
             }
-            "error" => report_error(text, None, sink),
+            "error" => report(text, None, Self::ERRORS_ARE_LAST, sink),
             _ => {}
         }
         Ok(())
@@ -165,7 +185,11 @@ impl Anthropic {
             return sink.delta(&Delta::Call(call));
         }
         if let Some((kind, text)) = event.delta.text {
-            sink.delta(&Delta::Text { choice: 0, kind, text: text.fragment(&mut self.scratch) });
+            sink.delta(&Delta::Text {
+                choice: 0,
+                kind,
+                text: text.fragment(&mut self.scratch),
+            });
         }
     }
 
@@ -175,16 +199,28 @@ impl Anthropic {
             "tool_use" => Executor::Client,
             "server_tool_use" | "mcp_tool_use" => Executor::Provider,
             "text" | "thinking" => {
-                let kind = if kind.as_deref() == Some("text") { TextKind::Answer } else { TextKind::Reasoning };
+                let kind = if kind.as_deref() == Some("text") {
+                    TextKind::Answer
+                } else {
+                    TextKind::Reasoning
+                };
                 if let Some(text) = block.text.filter(|text| !text.raw.is_empty()) {
-                    sink.delta(&Delta::Text { choice: 0, kind, text: text.fragment(&mut self.scratch) });
+                    sink.delta(&Delta::Text {
+                        choice: 0,
+                        kind,
+                        text: text.fragment(&mut self.scratch),
+                    });
                 }
                 return;
             }
             "redacted_thinking" => {
                 if let Some(data) = block.data {
                     let text = data.fragment(&mut self.scratch);
-                    sink.delta(&Delta::Text { choice: 0, kind: TextKind::Signature, text });
+                    sink.delta(&Delta::Text {
+                        choice: 0,
+                        kind: TextKind::Signature,
+                        text,
+                    });
                 }
                 return;
             }
@@ -193,12 +229,17 @@ impl Anthropic {
         let (id, name) = (block.id.map(Text::to_cow), block.name.map(Text::to_cow));
         let server_name = block.server_name.map(Text::to_cow);
         let caller = block.caller.map(|caller| [("caller", caller)]);
-        let mut call = CallDelta::new().index(index).id(id.as_deref()).name(name.as_deref());
+        let mut call = CallDelta::new()
+            .index(index)
+            .id(id.as_deref())
+            .name(name.as_deref());
         call.route = Route::Opens;
         call.executor = Some(executor);
         call.server_name = server_name.as_deref();
         call.extras = caller.as_ref().map_or(&[], |caller| caller.as_slice());
-        call.arguments = block.input.map_or(ArgumentsPart::None, ArgumentsPart::Initial);
+        call.arguments = block
+            .input
+            .map_or(ArgumentsPart::None, ArgumentsPart::Initial);
         sink.delta(&Delta::Call(call));
     }
 
@@ -220,7 +261,10 @@ impl Anthropic {
             Ok(())
         });
         if held {
-            sink.delta(&Delta::CloseAll { choice: Some(0), by: ClosedBy::Arrival });
+            sink.delta(&Delta::CloseAll {
+                choice: Some(0),
+                by: ClosedBy::Arrival,
+            });
         }
         if event.message_reason.is_some() {
             finish(event.message_reason, sink);
@@ -236,7 +280,9 @@ fn usage(event: &Event<'_>, sink: &mut dyn DeltaSink) {
 }
 
 fn finish(reason: Option<Text<'_>>, sink: &mut dyn DeltaSink) {
-    let Some(reason) = reason.map(Text::to_cow) else { return };
+    let Some(reason) = reason.map(Text::to_cow) else {
+        return;
+    };
     let meaning = match &*reason {
         "end_turn" | "stop_sequence" | "compaction" => FinishMeaning::Stop,
         "tool_use" => FinishMeaning::ToolCalls,
@@ -245,5 +291,10 @@ fn finish(reason: Option<Text<'_>>, sink: &mut dyn DeltaSink) {
         "pause_turn" => FinishMeaning::Paused,
         _ => FinishMeaning::Other,
     };
-    sink.delta(&Delta::Finish { choice: 0, reason: &reason, native: None, meaning });
+    sink.delta(&Delta::Finish {
+        choice: 0,
+        reason: &reason,
+        native: None,
+        meaning,
+    });
 }

@@ -6,7 +6,9 @@
 
 use smallvec::SmallVec;
 
-use crate::delta::{ArgumentsPart, CallDelta, CallKey, Delta, DeltaSink, FinishMeaning, Route, TextKind, ToolKind};
+use crate::delta::{
+    ArgumentsPart, CallDelta, CallKey, Delta, DeltaSink, FinishMeaning, Route, TextKind, ToolKind,
+};
 use crate::event::AnomalyKind;
 use crate::framing::Frame;
 use crate::json::cursor::{Cursor, Fault, Kind, Text};
@@ -69,7 +71,12 @@ enum Arguments<'a> {
 }
 
 impl JsonDecoder for OpenAiChat {
-    fn document(&mut self, text: &str, _: Frame<'_>, sink: &mut dyn DeltaSink) -> Result<(), Fault> {
+    fn document(
+        &mut self,
+        text: &str,
+        _: Frame<'_>,
+        sink: &mut dyn DeltaSink,
+    ) -> Result<(), Fault> {
         let mut cursor = Cursor::new(text);
         let chunk = read_chunk(&mut cursor)?;
         cursor.end()?;
@@ -105,7 +112,12 @@ fn read_choice<'a>(cursor: &mut Cursor<'a>) -> Result<Choice<'a>, Fault> {
     let mut choice = Choice::default();
     cursor.members(|cursor, key| {
         match key {
-            "index" => choice.index = cursor.integer()?.and_then(|index| u32::try_from(index).ok()).unwrap_or(0),
+            "index" => {
+                choice.index = cursor
+                    .integer()?
+                    .and_then(|index| u32::try_from(index).ok())
+                    .unwrap_or(0)
+            }
             "delta" => read_delta(cursor, &mut choice)?,
             "message" => cursor
                 .members(|cursor, key| match key {
@@ -162,14 +174,18 @@ fn read_parts<'a>(cursor: &mut Cursor<'a>, choice: &mut Choice<'a>) -> Result<()
         cursor
             .members(|cursor, key| {
                 match key {
-                    "text" => choice.texts.extend(cursor.text()?.map(|text| (TextKind::Answer, text))),
+                    "text" => choice
+                        .texts
+                        .extend(cursor.text()?.map(|text| (TextKind::Answer, text))),
                     "thinking" => {
                         kind = TextKind::Reasoning;
                         cursor.elements(|cursor| {
                             cursor
                                 .members(|cursor, key| match key {
                                     "text" => {
-                                        choice.texts.extend(cursor.text()?.map(|text| (kind, text)));
+                                        choice
+                                            .texts
+                                            .extend(cursor.text()?.map(|text| (kind, text)));
                                         Ok(())
                                     }
                                     _ => cursor.skip().map(drop),
@@ -185,7 +201,10 @@ fn read_parts<'a>(cursor: &mut Cursor<'a>, choice: &mut Choice<'a>) -> Result<()
     })
 }
 
-fn read_entries<'a, const N: usize>(cursor: &mut Cursor<'a>, entries: &mut SmallVec<[Entry<'a>; N]>) -> Result<(), Fault> {
+fn read_entries<'a, const N: usize>(
+    cursor: &mut Cursor<'a>,
+    entries: &mut SmallVec<[Entry<'a>; N]>,
+) -> Result<(), Fault> {
     cursor.elements(|cursor| {
         let mut entry = Entry::default();
         cursor.members(|cursor, key| {
@@ -207,7 +226,11 @@ fn read_entries<'a, const N: usize>(cursor: &mut Cursor<'a>, entries: &mut Small
     })
 }
 
-fn read_extra<'a>(cursor: &mut Cursor<'a>, name: &'static str, entry: &mut Entry<'a>) -> Result<(), Fault> {
+fn read_extra<'a>(
+    cursor: &mut Cursor<'a>,
+    name: &'static str,
+    entry: &mut Entry<'a>,
+) -> Result<(), Fault> {
     let raw = cursor.skip()?;
     if raw != "null" {
         entry.extras.push((name, raw));
@@ -243,9 +266,17 @@ impl OpenAiChat {
     fn speak(&mut self, chunk: &Chunk<'_>, text: &str, sink: &mut dyn DeltaSink) {
         for choice in &chunk.choices {
             for &(kind, text) in &choice.texts {
-                sink.delta(&Delta::Text { choice: choice.index, kind, text: text.fragment(&mut self.scratch) });
+                sink.delta(&Delta::Text {
+                    choice: choice.index,
+                    kind,
+                    text: text.fragment(&mut self.scratch),
+                });
             }
-            let calls = if choice.calls.is_empty() { &choice.message[..] } else { &choice.calls[..] };
+            let calls = if choice.calls.is_empty() {
+                &choice.message[..]
+            } else {
+                &choice.calls[..]
+            };
             for (at, entry) in calls.iter().enumerate() {
                 self.speak_entry(entry, choice.index, (at, calls.len()), sink);
             }
@@ -263,21 +294,40 @@ impl OpenAiChat {
             if let Some(reason) = choice.reason {
                 let (reason, native) = (reason.to_cow(), choice.native.map(Text::to_cow));
                 let meaning = meaning(&reason, native.as_deref());
-                sink.delta(&Delta::Finish { choice: choice.index, reason: &reason, native: native.as_deref(), meaning });
+                sink.delta(&Delta::Finish {
+                    choice: choice.index,
+                    reason: &reason,
+                    native: native.as_deref(),
+                    meaning,
+                });
                 sink.delta(&Delta::MayEnd);
             }
         }
-        let usage = chunk.usage.or_else(|| chunk.choices.iter().find_map(|choice| choice.usage));
+        let usage = chunk
+            .usage
+            .or_else(|| chunk.choices.iter().find_map(|choice| choice.usage));
         if let Some(usage) = usage {
             sink.delta(&Delta::Usage(usage));
         }
     }
 
-    fn speak_entry(&mut self, entry: &Entry<'_>, choice: u32, position: (usize, usize), sink: &mut dyn DeltaSink) {
+    fn speak_entry(
+        &mut self,
+        entry: &Entry<'_>,
+        choice: u32,
+        position: (usize, usize),
+        sink: &mut dyn DeltaSink,
+    ) {
         let id = entry.id.or(entry.inner_id).map(Text::to_cow);
         let name = entry.name.map(Text::to_cow);
         let mut call = CallDelta::new();
-        call.key = CallKey { choice, index: entry.index, id: id.as_deref(), item_id: None, position };
+        call.key = CallKey {
+            choice,
+            index: entry.index,
+            id: id.as_deref(),
+            item_id: None,
+            position,
+        };
         call.route = Route::Table;
         call.name = name.as_deref();
         call.kind = entry.custom.then_some(&ToolKind::Custom);
@@ -301,8 +351,13 @@ fn meaning(reason: &str, native: Option<&str>) -> FinishMeaning {
     let one = |reason: &str| match reason.to_ascii_lowercase().as_str() {
         "stop" | "end_turn" | "eos" | "stop_sequence" | "completed" => FinishMeaning::Stop,
         "tool_calls" | "tool_call" | "function_call" | "tool_use" => FinishMeaning::ToolCalls,
-        "length" | "max_tokens" | "max_output_tokens" | "model_length" | "model_context_window_exceeded" => FinishMeaning::Length,
-        "content_filter" | "safety" | "refusal" | "recitation" | "prohibited_content" | "blocklist" => FinishMeaning::Filtered,
+        "length"
+        | "max_tokens"
+        | "max_output_tokens"
+        | "model_length"
+        | "model_context_window_exceeded" => FinishMeaning::Length,
+        "content_filter" | "safety" | "refusal" | "recitation" | "prohibited_content"
+        | "blocklist" => FinishMeaning::Filtered,
         "error" => FinishMeaning::Error,
         "malformed_function_call" => FinishMeaning::MalformedCall,
         "pause_turn" => FinishMeaning::Paused,
@@ -310,8 +365,15 @@ fn meaning(reason: &str, native: Option<&str>) -> FinishMeaning {
     };
     let said = one(reason);
     match native.map(one) {
-        Some(native @ (FinishMeaning::Length | FinishMeaning::Filtered | FinishMeaning::Error | FinishMeaning::MalformedCall))
-            if matches!(said, FinishMeaning::Stop | FinishMeaning::ToolCalls | FinishMeaning::Other) =>
+        Some(
+            native @ (FinishMeaning::Length
+            | FinishMeaning::Filtered
+            | FinishMeaning::Error
+            | FinishMeaning::MalformedCall),
+        ) if matches!(
+            said,
+            FinishMeaning::Stop | FinishMeaning::ToolCalls | FinishMeaning::Other
+        ) =>
         {
             native
         }

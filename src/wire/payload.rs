@@ -12,9 +12,17 @@ use crate::wire::Decoder;
 
 /// A decoder whose frames each hold one JSON document.
 pub(crate) trait JsonDecoder: fmt::Debug + Send + Sync {
+    /// Whether an error event is always the last of its stream.
+    const ERRORS_ARE_LAST: bool = true;
+
     /// Reads one document to its end (with [`Cursor::end`]) and only then says what it means: a document that turns out not
     /// to be JSON must have said nothing.
-    fn document(&mut self, text: &str, frame: Frame<'_>, sink: &mut dyn DeltaSink) -> Result<(), Fault>;
+    fn document(
+        &mut self,
+        text: &str,
+        frame: Frame<'_>,
+        sink: &mut dyn DeltaSink,
+    ) -> Result<(), Fault>;
 
     /// The body ended.
     fn finish(&mut self, sink: &mut dyn DeltaSink) {
@@ -40,7 +48,10 @@ impl<D: JsonDecoder + Default> Decoder for Json<D> {
         if frame.lossy {
             sink.delta(&Delta::Anomaly(AnomalyKind::LossyUtf8));
         }
-        if frame.origin == Origin::Event && frame.event != Some("error") && frame.data.starts_with('{') {
+        if frame.origin == Origin::Event
+            && frame.event != Some("error")
+            && frame.data.starts_with('{')
+        {
             if let Err(fault) = self.decoder.document(frame.data, frame, sink) {
                 self.several(fault, frame, sink);
             }
@@ -72,7 +83,7 @@ impl<D: JsonDecoder> Json<D> {
             return;
         }
         match frame.origin {
-            Origin::Exception => return report_error(data, frame.event, sink),
+            Origin::Exception => return report(data, frame.event, D::ERRORS_ARE_LAST, sink),
             Origin::Bare => return bare(data, sink),
             Origin::Event | Origin::Unterminated => {}
         }
@@ -80,7 +91,7 @@ impl<D: JsonDecoder> Json<D> {
             return self.done(sink);
         }
         if frame.event == Some("error") {
-            return report_error(data, None, sink);
+            return report(data, None, D::ERRORS_ARE_LAST, sink);
         }
         if frame.origin == Origin::Unterminated {
             sink.delta(&Delta::Anomaly(AnomalyKind::UnterminatedTail));
@@ -106,7 +117,11 @@ impl<D: JsonDecoder> Json<D> {
             match cursor.skip() {
                 Ok(document) => documents.push(document),
                 Err(_) if frame.data.contains('\n') => {
-                    documents = frame.data.lines().filter(|line| !line.trim().is_empty()).collect();
+                    documents = frame
+                        .data
+                        .lines()
+                        .filter(|line| !line.trim().is_empty())
+                        .collect();
                     break;
                 }
                 Err(_) => break,
@@ -129,7 +144,11 @@ fn undecodable(data: &str, fault: Fault, sink: &mut dyn DeltaSink) {
     let mut problem = format!(
         "an event's data of {} bytes {} at its byte {}",
         data.len(),
-        if fault.eof { "ends too early" } else { "is not JSON" },
+        if fault.eof {
+            "ends too early"
+        } else {
+            "is not JSON"
+        },
         fault.at
     );
     // Plain words are a server's message; anything that begins like JSON may hold the user's data and is not shown.
@@ -144,7 +163,9 @@ fn bare(data: &str, sink: &mut dyn DeltaSink) {
     match serde_json::from_str::<Value>(data) {
         Ok(Value::Array(items)) if items.iter().any(is_error) => report_error(data, None, sink),
         Ok(value) if is_error(&value) => report_error(data, None, sink),
-        _ => sink.delta(&Delta::Stray { text: shortened(data) }),
+        _ => sink.delta(&Delta::Stray {
+            text: shortened(data),
+        }),
     }
 }
 
@@ -156,18 +177,29 @@ fn is_error(value: &Value) -> bool {
         Value::Object(members) => !members.is_empty(),
         _ => true,
     };
-    value.get("error").is_some_and(says) || value.get("object").is_some_and(|object| object == "error")
+    value.get("error").is_some_and(says)
+        || value.get("object").is_some_and(|object| object == "error")
 }
 
 /// The provider's error, in any of the shapes of WIRE_FORMATS 9.7: an object, a text, an object inside `error` or `response`.
 pub(crate) fn report_error(data: &str, code: Option<&str>, sink: &mut dyn DeltaSink) {
-    let value = serde_json::from_str::<Value>(data).unwrap_or_else(|_| Value::String(shortened(data).to_owned()));
+    report(data, code, true, sink);
+}
+
+/// As [`report_error`], for an error that need not be the stream's last event.
+pub(crate) fn report(data: &str, code: Option<&str>, last: bool, sink: &mut dyn DeltaSink) {
+    let value = serde_json::from_str::<Value>(data)
+        .unwrap_or_else(|_| Value::String(shortened(data).to_owned()));
     let value = match &value {
         Value::Array(items) => items.iter().find(|item| is_error(item)).unwrap_or(&value),
         _ => &value,
     };
     let mut error = value;
-    while let Some(inner) = error.get("error").or_else(|| error.get("response")).filter(|inner| !inner.is_null()) {
+    while let Some(inner) = error
+        .get("error")
+        .or_else(|| error.get("response"))
+        .filter(|inner| !inner.is_null())
+    {
         error = inner;
     }
     let text = |member: &str| match error.get(member) {
@@ -177,10 +209,18 @@ pub(crate) fn report_error(data: &str, code: Option<&str>, sink: &mut dyn DeltaS
     };
     let message = match error {
         Value::String(message) => message.clone(),
-        _ => text("message").or_else(|| text("detail")).unwrap_or_else(|| shortened(&error.to_string()).to_owned()),
+        _ => text("message")
+            .or_else(|| text("detail"))
+            .unwrap_or_else(|| shortened(&error.to_string()).to_owned()),
     };
-    let found = text("code").or_else(|| text("type").filter(|kind| kind != "error")).or_else(|| text("status"));
-    sink.delta(&Delta::Error { message: shortened(&message), code: found.as_deref().or(code) });
+    let found = text("code")
+        .or_else(|| text("type").filter(|kind| kind != "error"))
+        .or_else(|| text("status"));
+    sink.delta(&Delta::Error {
+        last,
+        message: shortened(&message),
+        code: found.as_deref().or(code),
+    });
 }
 
 /// Whether the raw text of an `error` member says anything.
@@ -193,6 +233,8 @@ const MESSAGE_BYTES: usize = 300;
 
 fn shortened(text: &str) -> &str {
     let text = text.trim();
-    let end = (0..=MESSAGE_BYTES.min(text.len())).rev().find(|&at| text.is_char_boundary(at));
+    let end = (0..=MESSAGE_BYTES.min(text.len()))
+        .rev()
+        .find(|&at| text.is_char_boundary(at));
     end.and_then(|end| text.get(..end)).unwrap_or_default()
 }

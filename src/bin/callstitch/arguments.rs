@@ -2,22 +2,41 @@
 
 use std::io::{self, Read, Write};
 
-use callstitch::{Arguments, Settling};
-use serde_json::json;
+use callstitch::{Arguments, ArgumentsState, Settling};
+use serde::Serialize;
+use serde_json::Value;
 
-use crate::lines::{RawObject, repairs};
+use crate::lines::{RawObject, repairs, text};
 use crate::{ArgumentsArgs, exit, open};
+
+#[derive(Serialize)]
+struct Line<'a> {
+    state: ArgumentsState,
+    arguments: RawObject<'a>,
+    repairs: Value,
+}
 
 pub(crate) fn run(args: &ArgumentsArgs) -> io::Result<u8> {
     let mut bytes = Vec::new();
     open(args.file.as_ref())?.read_to_end(&mut bytes)?;
-    let settling = Settling { repair: args.repair.into(), ..Settling::default() };
+    let settling = Settling {
+        repair: args.repair.into(),
+        ..Settling::default()
+    };
     let arguments = Arguments::settle(String::from_utf8_lossy(&bytes).into_owned(), &settling);
     let mut out = io::stdout().lock();
-    let line = json!({ "state": arguments.state(), "arguments": RawObject(&arguments), "repairs": repairs(&arguments) });
-    writeln!(out, "{line}")?;
+    let line = Line {
+        state: arguments.state(),
+        arguments: RawObject(&arguments),
+        repairs: repairs(&arguments),
+    };
+    writeln!(out, "{}", text(&line)?)?;
     if let Some(problem) = arguments.problem() {
         eprintln!("callstitch: arguments are {}: {problem}", arguments.state());
     }
-    Ok(if arguments.is_usable() { exit::CLEAN } else { exit::FLAGGED })
+    Ok(if arguments.is_usable() {
+        exit::CLEAN
+    } else {
+        exit::FLAGGED
+    })
 }

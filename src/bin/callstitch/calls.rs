@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use callstitch::{Config, End, Error, Event, ToolCall, ToolCallParser, WireFormat};
 
-use crate::lines::{CallLine, EndLine, event_line};
+use crate::lines::{CallLine, EndLine, event_line, text};
 use crate::{CallsArgs, exit, open};
 
 /// What is printed.
@@ -33,8 +33,17 @@ pub(crate) fn run(args: &CallsArgs) -> io::Result<u8> {
         (_, true) => Output::Calls,
         _ => Output::People,
     };
-    let mut printer = Printer { out, output, calls: 0, flagged: 0, finish_reasons: Vec::new(), error: None };
-    let config = Config::default().repair(args.repair.into()).calls_only(output != Output::Events);
+    let mut printer = Printer {
+        out,
+        output,
+        calls: 0,
+        flagged: 0,
+        finish_reasons: Vec::new(),
+        error: None,
+    };
+    let config = Config::default()
+        .repair(args.repair.into())
+        .calls_only(output != Output::Events);
     let format = args.format.parse().unwrap_or(WireFormat::Auto);
     let mut parser = ToolCallParser::with_config(format, config);
     let mut buffer = vec![0; 64 << 10];
@@ -60,7 +69,10 @@ pub(crate) fn run(args: &CallsArgs) -> io::Result<u8> {
 }
 
 impl<W: Write> Printer<W> {
-    fn events<'a>(&mut self, events: impl Iterator<Item = Result<Event<'a>, Error>>) -> io::Result<()> {
+    fn events<'a>(
+        &mut self,
+        events: impl Iterator<Item = Result<Event<'a>, Error>>,
+    ) -> io::Result<()> {
         for event in events {
             match event {
                 Ok(event) => self.event(&event)?,
@@ -72,7 +84,7 @@ impl<W: Write> Printer<W> {
 
     fn event(&mut self, event: &Event<'_>) -> io::Result<()> {
         if self.output == Output::Events {
-            writeln!(self.out, "{}", event_line(event))?;
+            writeln!(self.out, "{}", event_line(event)?)?;
         }
         match event {
             Event::CallCompleted(call) => {
@@ -90,11 +102,15 @@ impl<W: Write> Printer<W> {
         match self.output {
             Output::Events => Ok(()),
             Output::Calls => {
-                let line = serde_json::to_string(&CallLine::new(call))?;
+                let line = text(&CallLine::new(call))?;
                 writeln!(self.out, "{line}")
             }
             Output::People => {
-                let flag = if call.is_usable() { String::new() } else { format!("  [{}]", call.state()) };
+                let flag = if call.is_usable() {
+                    String::new()
+                } else {
+                    format!("  [{}]", call.state())
+                };
                 writeln!(self.out, "{call}{flag}")?;
                 let arguments = call.arguments();
                 match arguments.recovered() {
@@ -110,11 +126,24 @@ impl<W: Write> Printer<W> {
         if self.output == Output::People {
             let reasons = self.finish_reasons.join(", ");
             let format = parser.format().map_or("unknown", WireFormat::name);
-            writeln!(self.out, "{} ({format}; {} calls, {} flagged; {reasons})", end.as_str(), self.calls, self.flagged)?;
+            writeln!(
+                self.out,
+                "{} ({format}; {} calls, {} flagged; {reasons})",
+                end.as_str(),
+                self.calls,
+                self.flagged
+            )?;
         } else {
             let error = self.error.as_ref();
-            let line = EndLine::new(end, parser.format(), &self.finish_reasons, self.calls, error, parser.anomalies());
-            writeln!(self.out, "{}", serde_json::to_string(&line)?)?;
+            let line = EndLine::new(
+                end,
+                parser.format(),
+                &self.finish_reasons,
+                self.calls,
+                error,
+                parser.anomalies(),
+            );
+            writeln!(self.out, "{}", text(&line)?)?;
         }
         self.out.flush()?;
         if let Some(error) = &self.error {

@@ -29,7 +29,26 @@ impl Serialize for RawObject<'_> {
 
 /// What was done to the text.
 pub(crate) fn repairs(arguments: &Arguments) -> Value {
-    arguments.repairs().iter().map(|repair| json!({ "kind": repair.kind, "at": repair.at })).collect()
+    arguments
+        .repairs()
+        .iter()
+        .map(|repair| json!({ "kind": repair.kind, "at": repair.at }))
+        .collect()
+}
+
+/// A line's text. Some readers of lines split at every character that Unicode calls a line end; JSON lets us escape those.
+pub(crate) fn text(line: &impl Serialize) -> std::io::Result<String> {
+    let mut text = serde_json::to_string(line)?;
+    for (end, escaped) in [
+        ('\u{85}', "\\u0085"),
+        ('\u{2028}', "\\u2028"),
+        ('\u{2029}', "\\u2029"),
+    ] {
+        if text.contains(end) {
+            text = text.replace(end, escaped);
+        }
+    }
+    Ok(text)
 }
 
 /// One call.
@@ -104,37 +123,63 @@ impl<'a> EndLine<'a> {
             finish_reasons,
             calls,
             error: error.map(ToString::to_string),
-            anomalies: anomalies.iter().map(|&(kind, count)| Count { kind: kind.as_str(), count }).collect(),
+            anomalies: anomalies
+                .iter()
+                .map(|&(kind, count)| Count {
+                    kind: kind.as_str(),
+                    count,
+                })
+                .collect(),
         }
     }
 }
 
 /// One event, for `--events`.
-pub(crate) fn event_line(event: &Event<'_>) -> String {
+pub(crate) fn event_line(event: &Event<'_>) -> std::io::Result<String> {
     let line = match event {
-        Event::CallStarted { index, choice, id, name } => {
+        Event::CallStarted {
+            index,
+            choice,
+            id,
+            name,
+        } => {
             json!({ "event": "call_started", "index": index, "choice": choice, "id": id, "name": name })
         }
-        Event::ArgumentsDelta { index, text } => json!({ "event": "arguments_delta", "index": index, "text": text.as_str() }),
+        Event::ArgumentsDelta { index, text } => {
+            json!({ "event": "arguments_delta", "index": index, "text": text.as_str() })
+        }
         Event::CallCompleted(call) => return tagged("call_completed", call),
         Event::CallDiscarded(call) => return tagged("call_discarded", call),
         Event::Text { choice, text } => json!({ "event": "text", "choice": choice, "text": text }),
-        Event::Reasoning { choice, text } => json!({ "event": "reasoning", "choice": choice, "text": text }),
-        Event::ReasoningSignature { choice, text } => json!({ "event": "reasoning_signature", "choice": choice, "text": text }),
-        Event::Refusal { choice, text } => json!({ "event": "refusal", "choice": choice, "text": text }),
-        Event::Usage(usage) => json!({ "event": "usage", "usage": serde_json::from_str::<Value>(usage).unwrap_or_default() }),
-        Event::Finished { choice, reason } => json!({ "event": "finished", "choice": choice, "reason": reason }),
+        Event::Reasoning { choice, text } => {
+            json!({ "event": "reasoning", "choice": choice, "text": text })
+        }
+        Event::ReasoningSignature { choice, text } => {
+            json!({ "event": "reasoning_signature", "choice": choice, "text": text })
+        }
+        Event::Refusal { choice, text } => {
+            json!({ "event": "refusal", "choice": choice, "text": text })
+        }
+        Event::Usage(usage) => {
+            json!({ "event": "usage", "usage": serde_json::from_str::<Value>(usage).unwrap_or_default() })
+        }
+        Event::Finished { choice, reason } => {
+            json!({ "event": "finished", "choice": choice, "reason": reason })
+        }
         Event::Anomaly(anomaly) => json!({ "event": "anomaly", "anomaly": anomaly }),
         other => json!({ "event": "other", "debug": format!("{other:?}") }),
     };
-    line.to_string()
+    text(&line)
 }
 
-fn tagged(event: &str, call: &ToolCall) -> String {
+fn tagged(event: &str, call: &ToolCall) -> std::io::Result<String> {
     #[derive(Serialize)]
     struct Tagged<'a> {
         event: &'a str,
         call: CallLine<'a>,
     }
-    serde_json::to_string(&Tagged { event, call: CallLine::new(call) }).unwrap_or_default()
+    text(&Tagged {
+        event,
+        call: CallLine::new(call),
+    })
 }

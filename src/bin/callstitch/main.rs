@@ -14,7 +14,11 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// Stitches streamed LLM tool-call deltas back into whole calls.
 #[derive(Parser)]
-#[command(version, args_conflicts_with_subcommands = true, arg_required_else_help = false)]
+#[command(
+    version,
+    args_conflicts_with_subcommands = true,
+    arg_required_else_help = false
+)]
 struct Cli {
     #[command(subcommand)]
     command: Option<Command>,
@@ -119,7 +123,10 @@ fn open(file: Option<&PathBuf>) -> io::Result<Box<dyn Read>> {
         None => Ok(Box::new(io::stdin())),
         Some(path) => match File::open(path) {
             Ok(file) => Ok(Box::new(file)),
-            Err(error) => Err(io::Error::new(error.kind(), format!("{}: {error}", path.display()))),
+            Err(error) => Err(io::Error::new(
+                error.kind(),
+                format!("{}: {error}", path.display()),
+            )),
         },
     }
 }
