@@ -243,8 +243,6 @@ macro_rules! anomaly_kinds {
         }
 
         impl AnomalyKind {
-            pub(crate) const ALL: &'static [AnomalyKind] = &[$(AnomalyKind::$kind),*];
-
             /// The kind as one word, as in the command line's output.
             #[must_use]
             pub fn as_str(self) -> &'static str {

@@ -25,7 +25,7 @@ pub(crate) use partial::find;
 pub(crate) use partial::{PartialReader, Progress};
 pub use recover::FaultKind;
 pub(crate) use recover::{End, Ended, recover};
-pub(crate) use repair::{Mended, repair};
+pub(crate) use repair::repair;
 pub use repair::{Repair, RepairKind, RepairLevel};
 pub(crate) use scan::Scan;
 

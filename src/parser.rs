@@ -433,7 +433,7 @@ impl Stage {
 impl Decoding {
     fn detecting() -> Self {
         Decoding::Detecting {
-            detector: Detector::default(),
+            detector: Detector,
             kept: Vec::new(),
             bytes: 0,
         }

@@ -406,15 +406,16 @@ impl Slots {
         }
         // As many entries without index as the last event opened calls: they pair by position.
         let (position, of) = key.position;
-        if label.is_none() && of > 1 && of == self.opened.len() {
-            if let Some(slot) = self
+        if label.is_none()
+            && of > 1
+            && of == self.opened.len()
+            && let Some(slot) = self
                 .opened
                 .get(position)
                 .copied()
                 .filter(|&slot| calls.call(slot).is_some())
-            {
-                return to(slot, why);
-            }
+        {
+            return to(slot, why);
         }
         match latest {
             Some((slot, call)) if !call.is_whole() => {

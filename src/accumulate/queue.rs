@@ -52,11 +52,12 @@ impl Queue {
     #[inline]
     pub(super) fn arguments(&mut self, index: CallIndex, text: &str) {
         let range = self.keep(text);
-        if let Some(Queued::Arguments { index: of, text }) = self.events.back_mut() {
-            if *of == index && text.end == range.start {
-                text.end = range.end;
-                return;
-            }
+        if let Some(Queued::Arguments { index: of, text }) = self.events.back_mut()
+            && *of == index
+            && text.end == range.start
+        {
+            text.end = range.end;
+            return;
         }
         self.events
             .push_back(Queued::Arguments { index, text: range });
@@ -71,11 +72,11 @@ impl Queue {
             kind: as_kind,
             text,
         }) = self.events.back_mut()
+            && (*of, *as_kind) == (choice, kind)
+            && text.end == range.start
         {
-            if (*of, *as_kind) == (choice, kind) && text.end == range.start {
-                text.end = range.end;
-                return;
-            }
+            text.end = range.end;
+            return;
         }
         self.events.push_back(Queued::Text {
             choice,

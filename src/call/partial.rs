@@ -266,15 +266,16 @@ impl PartialCall {
     /// A restated text that goes on where the fragments stopped gives the rest as a delta; any other waits for the close.
     fn restate(&mut self, text: &str) -> Given {
         let from = self.text.len();
-        if self.restated.is_none() && self.high.is_none() && self.last_value == 0 {
-            if let Some(rest) = text
+        if self.restated.is_none()
+            && self.high.is_none()
+            && self.last_value == 0
+            && let Some(rest) = text
                 .strip_prefix(self.text.as_str())
                 .filter(|rest| !rest.is_empty())
-            {
-                let goes_on = !self.is_whole();
-                if goes_on {
-                    self.append(Fragment::new(rest), false);
-                }
+        {
+            let goes_on = !self.is_whole();
+            if goes_on {
+                self.append(Fragment::new(rest), false);
             }
         }
         // Of several restated texts the last that says something counts (R2).

@@ -57,19 +57,19 @@ pub(super) fn settle(sources: Sources, settling: &Settling) -> Settled {
             duplicate: false,
         };
     }
-    if !scan.is_whole() {
-        if let Some((from, to)) = one_of_several(&text, last_value) {
-            // Where the text begins to say again what it had said.
-            let at = if from == 0 { to } else { from };
-            let repair = Repair::new(RepairKind::Restated, at);
-            let value = text.get(from..to).unwrap_or_default().to_owned();
-            let arguments = Arguments::restated(text, &value, vec![repair], settling);
-            return Settled {
-                arguments,
-                restated_differs,
-                duplicate: true,
-            };
-        }
+    if !scan.is_whole()
+        && let Some((from, to)) = one_of_several(&text, last_value)
+    {
+        // Where the text begins to say again what it had said.
+        let at = if from == 0 { to } else { from };
+        let repair = Repair::new(RepairKind::Restated, at);
+        let value = text.get(from..to).unwrap_or_default().to_owned();
+        let arguments = Arguments::restated(text, &value, vec![repair], settling);
+        return Settled {
+            arguments,
+            restated_differs,
+            duplicate: true,
+        };
     }
     Settled {
         arguments: Arguments::settle(text, settling),

@@ -412,8 +412,9 @@ pub(crate) fn plain_run(bytes: &[u8]) -> usize {
     while let Some(word) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
         let word = u64::from_le_bytes(*word);
         let control = word.wrapping_sub(ONES * 0x20) & !word & HIGHS;
-        let found =
-            zero(word ^ ONES * u64::from(b'"')) | zero(word ^ ONES * u64::from(b'\\')) | control;
+        let found = zero(word ^ (ONES * u64::from(b'"')))
+            | zero(word ^ (ONES * u64::from(b'\\')))
+            | control;
         if found != 0 {
             return at + (found.trailing_zeros() / 8) as usize;
         }

@@ -17,10 +17,10 @@ impl Serialize for RawObject<'_> {
         }
         if arguments.is_usable() {
             let text = arguments.to_json();
-            if !text.contains(['\n', '\r']) {
-                if let Ok(raw) = RawValue::from_string(text) {
-                    return raw.serialize(serializer);
-                }
+            if !text.contains(['\n', '\r'])
+                && let Ok(raw) = RawValue::from_string(text)
+            {
+                return raw.serialize(serializer);
             }
         }
         arguments.recovered().serialize(serializer)
