@@ -313,6 +313,11 @@ impl Accumulator {
         self.slots.next_event();
     }
 
+    /// What the configuration says of the decoder's memory.
+    pub(crate) fn remembers_events(&self) -> bool {
+        self.config.remember_events
+    }
+
     /// Whether no event waits.
     #[cfg(feature = "stream")]
     pub(crate) fn is_drained(&self) -> bool {

@@ -34,6 +34,7 @@ pub struct Config {
     pub(crate) emit: EmitWhen,
     pub(crate) single_choice: bool,
     pub(crate) calls_only: bool,
+    pub(crate) remember_events: bool,
     pub(crate) ids: Arc<dyn IdSource>,
 }
 
@@ -103,6 +104,7 @@ impl Default for Config {
             emit: EmitWhen::Terminal,
             single_choice: false,
             calls_only: false,
+            remember_events: true,
             ids: Arc::new(Counted),
         }
     }
@@ -186,6 +188,14 @@ impl Config {
     #[must_use]
     pub fn calls_only(mut self, calls_only: bool) -> Self {
         self.calls_only = calls_only;
+        self
+    }
+
+    /// Recognises an event that repeats an earlier one but for its text, in place of parsing it again. Default on; the events
+    /// are the same either way. Cost: a few hundred bytes a stream. Off is for measuring.
+    #[must_use]
+    pub fn remember_events(mut self, on: bool) -> Self {
+        self.remember_events = on;
         self
     }
 

@@ -154,13 +154,18 @@ impl ToolCallParser {
     }
 
     fn wire(asked: Asked, decoding: Option<Decoding>, config: Config) -> Self {
+        let mut decoding = decoding.unwrap_or_else(Decoding::detecting);
+        if let (Decoding::Decoding { decoder, .. }, false) = (&mut decoding, config.remember_events)
+        {
+            decoder.remember(false);
+        }
         let limits = FrameLimits {
             line: config.max_event_bytes,
             frame: config.max_event_bytes,
         };
         ToolCallParser {
             framing: Stage::new(asked, limits),
-            decoding: decoding.unwrap_or_else(Decoding::detecting),
+            decoding,
             accumulator: Accumulator::new(config),
             limits,
             asked,
@@ -373,9 +378,12 @@ fn detect(frame: Frame<'_>, decoding: &mut Decoding, accumulator: &mut Accumulat
     match detector.decide(frame) {
         Verdict::Format(format) => {
             let kept = std::mem::take(kept);
-            let Some(decoder) = format.decoder() else {
+            let Some(mut decoder) = format.decoder() else {
                 return;
             };
+            if !accumulator.remembers_events() {
+                decoder.remember(false);
+            }
             *decoding = Decoding::Decoding {
                 format: Some(format),
                 decoder,

@@ -8,6 +8,7 @@ mod anthropic;
 mod bedrock;
 mod cohere;
 mod detect;
+mod echo;
 mod gemini;
 mod gemini_interactions;
 mod ollama;
@@ -62,6 +63,12 @@ pub trait Decoder: fmt::Debug + Send + Sync {
 
     /// Forgets what was decoded: another body begins.
     fn reset(&mut self) {}
+
+    /// Whether a decoder may keep a memory of earlier events to recognise later ones by
+    /// ([`Config::remember_events`](crate::Config::remember_events)). Nothing for a decoder without one.
+    fn remember(&mut self, on: bool) {
+        let _ = on;
+    }
 }
 
 /// A provider's wire format.

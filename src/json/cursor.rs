@@ -8,8 +8,14 @@
 //! copies: a string is a [`Text`], decoded only when somebody wants it.
 //!
 //! A visitor must consume exactly one value each time it is called.
+//!
+//! A cursor can keep a [`Log`] of what it was asked to [`skip`](Cursor::skip): such a value has no part in what the reader
+//! says, whatever it is, as long as it is of the same kind. The memory of the last event rests on that (`wire/echo.rs`), so
+//! `skip` hands nothing out; [`raw`](Cursor::raw) does.
 
 use std::borrow::Cow;
+use std::cell::RefCell;
+use std::ops::Range;
 
 use crate::delta::Fragment;
 
@@ -39,6 +45,16 @@ pub(crate) struct Cursor<'a> {
     text: &'a str,
     at: usize,
     depth: u32,
+    log: Option<&'a RefCell<Log>>,
+}
+
+/// The strings and numbers of a document that were skipped, and the integers that were read.
+#[derive(Debug, Default)]
+pub(crate) struct Log {
+    /// Where each skipped string stands, without its quotes, and each skipped number.
+    pub(crate) skipped: Vec<Range<usize>>,
+    /// Where each integer that was read stands, without quotes, and its value.
+    pub(crate) integers: Vec<(Range<usize>, i64)>,
 }
 
 /// serde_json's own limit on nesting.
@@ -52,6 +68,15 @@ impl<'a> Cursor<'a> {
             text,
             at: 0,
             depth: 0,
+            log: None,
+        }
+    }
+
+    /// A cursor that notes in `log` what it skips.
+    pub(crate) fn logged(text: &'a str, log: &'a RefCell<Log>) -> Self {
+        Cursor {
+            log: Some(log),
+            ..Cursor::new(text)
         }
     }
 
@@ -108,7 +133,7 @@ impl<'a> Cursor<'a> {
         match self.peek_token()? {
             b'[' => {}
             b'{' => return visit(self),
-            _ => return self.skip().map(drop),
+            _ => return self.skip(),
         }
         self.open()?;
         if self.peek_token()? == b']' {
@@ -160,7 +185,14 @@ impl<'a> Cursor<'a> {
     #[inline]
     pub(crate) fn integer(&mut self) -> Step<Option<i64>> {
         Ok(match self.kind()? {
-            Kind::Number => self.number()?.parse().ok(),
+            Kind::Number => {
+                let from = self.at;
+                let number = self.number()?.parse().ok();
+                if let (Some(log), Some(number)) = (self.log, number) {
+                    log.borrow_mut().integers.push((from..self.at, number));
+                }
+                number
+            }
             Kind::String => self
                 .string()?
                 .plain()
@@ -172,18 +204,60 @@ impl<'a> Cursor<'a> {
         })
     }
 
-    /// True for `true`, false for anything else.
-    pub(crate) fn boolean(&mut self) -> Step<bool> {
-        Ok(self.skip()? == "true")
+    /// Passes over any value, checked.
+    #[inline]
+    pub(crate) fn skip(&mut self) -> Step<()> {
+        let from = self.at;
+        self.pass()?;
+        if self.log.is_some() {
+            self.note_skipped(from);
+        }
+        Ok(())
     }
 
     /// The text of any value, checked.
     #[inline]
-    pub(crate) fn skip(&mut self) -> Step<&'a str> {
+    pub(crate) fn raw(&mut self) -> Step<&'a str> {
         self.peek_token()?;
         let from = self.at;
-        self.skip_value()?;
+        self.pass()?;
         Ok(self.text.get(from..self.at).unwrap_or_default())
+    }
+
+    #[inline]
+    fn pass(&mut self) -> Step<()> {
+        match self.peek_token()? {
+            b'"' => self.string().map(drop),
+            b'n' => self.literal(b"null"),
+            _ => self.pass_value(),
+        }
+    }
+
+    /// Notes the strings and numbers of the value that begins at `from` and was passed over.
+    #[cold]
+    fn note_skipped(&self, from: usize) {
+        let Some(log) = self.log else { return };
+        let mut log = log.borrow_mut();
+        let value = self.text.get(..self.at).unwrap_or_default();
+        let mut cursor = Cursor {
+            text: value,
+            at: from,
+            depth: 0,
+            log: None,
+        };
+        // The value was checked: punctuation and literals can be stepped over one by one.
+        while let Ok(token) = cursor.peek_token() {
+            let before = cursor.at;
+            let noted = match token {
+                b'"' => cursor.string().is_ok().then(|| before + 1..cursor.at - 1),
+                b'-' | b'0'..=b'9' => cursor.number().is_ok().then(|| before..cursor.at),
+                _ => None,
+            };
+            match noted {
+                Some(place) => log.skipped.push(place),
+                None => cursor.at = before + 1,
+            }
+        }
     }
 
     /// Nothing but white space may be left.
@@ -197,9 +271,20 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Where the next byte is.
-    pub(crate) fn at(&self) -> usize {
-        self.at
+    /// The string whose opening quote stands at `at`, and where it ends.
+    #[inline]
+    pub(crate) fn string_at(text: &'a str, at: usize) -> Option<(Text<'a>, usize)> {
+        let mut cursor = Cursor {
+            at,
+            ..Cursor::new(text)
+        };
+        let string = cursor.string().ok()?;
+        Some((string, cursor.at))
+    }
+
+    /// The document.
+    pub(crate) fn document(&self) -> &'a str {
+        self.text
     }
 
     #[inline]
@@ -258,8 +343,33 @@ impl<'a> Cursor<'a> {
     /// The cursor is on the opening quote.
     #[inline]
     fn string(&mut self) -> Step<Text<'a>> {
-        self.at += 1;
-        let from = self.at;
+        let from = self.at + 1;
+        let bytes = self.text.as_bytes();
+        let mut at = from;
+        // Most strings of an event are short: eight bytes at a time, inline.
+        while let Some(word) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
+            let found = specials(u64::from_le_bytes(*word));
+            if found == 0 {
+                at += 8;
+                continue;
+            }
+            at += (found.trailing_zeros() / 8) as usize;
+            break;
+        }
+        self.at = at;
+        if self.byte() == Some(b'"') {
+            self.at += 1;
+            let raw = self.text.get(from..at).unwrap_or_default();
+            return Ok(Text {
+                raw,
+                escaped: false,
+            });
+        }
+        self.rest_of_string(from)
+    }
+
+    /// The cursor is inside a string, on what ended its first plain run.
+    fn rest_of_string(&mut self, from: usize) -> Step<Text<'a>> {
         let mut escaped = false;
         loop {
             let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
@@ -338,18 +448,23 @@ impl<'a> Cursor<'a> {
         Ok(self.text.get(from..self.at).unwrap_or_default())
     }
 
-    fn literal(&mut self, word: &str) -> Step<()> {
-        for expected in word.bytes() {
-            if self.byte() != Some(expected) {
-                return Err(self.fault());
-            }
-            self.at += 1;
+    #[inline]
+    fn literal(&mut self, word: &[u8]) -> Step<()> {
+        let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
+        if rest.starts_with(word) {
+            self.at += word.len();
+            return Ok(());
         }
-        Ok(())
+        self.at += rest
+            .iter()
+            .zip(word)
+            .take_while(|(seen, due)| seen == due)
+            .count();
+        Err(self.fault())
     }
 
-    /// Skips one value without recursion: `objects` holds one bit an open container, set for an object.
-    fn skip_value(&mut self) -> Step<()> {
+    /// Passes over one value without recursion: `objects` holds one bit an open container, set for an object.
+    fn pass_value(&mut self) -> Step<()> {
         let base = self.depth;
         let mut objects: u128 = 0;
         loop {
@@ -371,9 +486,9 @@ impl<'a> Cursor<'a> {
                     }
                 }
                 b'-' | b'0'..=b'9' => self.number().map(drop)?,
-                b't' => self.literal("true")?,
-                b'f' => self.literal("false")?,
-                b'n' => self.literal("null")?,
+                b't' => self.literal(b"true")?,
+                b'f' => self.literal(b"false")?,
+                b'n' => self.literal(b"null")?,
                 _ => return Err(self.fault()),
             }
             // A value is done: close what ends here, or go on to the next member or element.
@@ -401,30 +516,30 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// How many bytes come before the first quote, backslash or control character.
+/// How many bytes come before the first quote, backslash or control character. Eight at a time.
 #[inline]
 pub(crate) fn plain_run(bytes: &[u8]) -> usize {
-    const ONES: u64 = 0x0101_0101_0101_0101;
-    const HIGHS: u64 = 0x8080_8080_8080_8080;
-    // Each flags a byte that is zero; a borrow can only raise a false flag above a true one, and the lowest is taken.
-    let zero = |word: u64| word.wrapping_sub(ONES) & !word & HIGHS;
-    let mut at = 0;
-    while let Some(word) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
-        let word = u64::from_le_bytes(*word);
-        let control = word.wrapping_sub(ONES * 0x20) & !word & HIGHS;
-        let found = zero(word ^ (ONES * u64::from(b'"')))
-            | zero(word ^ (ONES * u64::from(b'\\')))
-            | control;
+    let (words, rest) = bytes.as_chunks::<8>();
+    for (at, word) in words.iter().enumerate() {
+        let found = specials(u64::from_le_bytes(*word));
         if found != 0 {
-            return at + (found.trailing_zeros() / 8) as usize;
+            return at * 8 + (found.trailing_zeros() / 8) as usize;
         }
-        at += 8;
     }
-    let rest = bytes.get(at..).unwrap_or_default();
-    at + rest
-        .iter()
-        .position(|b| matches!(b, b'"' | b'\\' | 0..=0x1f))
-        .unwrap_or(rest.len())
+    let special = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..=0x1f);
+    words.len() * 8 + rest.iter().position(special).unwrap_or(rest.len())
+}
+
+/// The high bit of each byte that is a quote, a backslash or a control character. A borrow can set a false one, but only
+/// above a true one, and only the lowest counts.
+#[inline]
+fn specials(word: u64) -> u64 {
+    const ONES: u64 = u64::MAX / 0xff;
+    let zeros = |word: u64| word.wrapping_sub(ONES) & !word;
+    let quotes = zeros(word ^ (ONES * b'"' as u64));
+    let backslashes = zeros(word ^ (ONES * b'\\' as u64));
+    let controls = word.wrapping_sub(ONES * 0x20) & !word;
+    (quotes | backslashes | controls) & (ONES << 7)
 }
 
 /// A JSON string as it stands in the document, without its quotes. Its escapes were checked.

@@ -61,16 +61,17 @@ struct Part<'a> {
 }
 
 impl JsonDecoder for Anthropic {
+    const ECHOES: bool = true;
+
     /// Recorded streams go on after an error event, and close the block that was open.
     const ERRORS_ARE_LAST: bool = false;
 
     fn document(
         &mut self,
-        text: &str,
+        mut cursor: Cursor<'_>,
         frame: Frame<'_>,
         sink: &mut dyn DeltaSink,
     ) -> Result<(), Fault> {
-        let mut cursor = Cursor::new(text);
         let event = read_event(&mut cursor)?;
         cursor.end()?;
         let kind = event.kind.map(Text::to_cow);
@@ -101,7 +102,7 @@ impl JsonDecoder for Anthropic {
                 sink.delta(&Delta::End);
                 usage(&event, sink);
             }
-            "error" => report(text, None, Self::ERRORS_ARE_LAST, sink),
+            "error" => report(cursor.document(), None, Self::ERRORS_ARE_LAST, sink),
             _ => {}
         }
         Ok(())
@@ -118,15 +119,15 @@ fn read_event<'a>(cursor: &mut Cursor<'a>) -> Result<Event<'a>, Fault> {
             "content_block" => event.block = read_block(cursor)?,
             "message" => drop(cursor.members(|cursor, key| {
                 match key {
-                    "content" => event.content = Some(cursor.skip()?),
+                    "content" => event.content = Some(cursor.raw()?),
                     "stop_reason" => event.message_reason = cursor.label()?,
-                    "usage" => event.usage = Some(cursor.skip()?),
-                    _ => drop(cursor.skip()?),
+                    "usage" => event.usage = Some(cursor.raw()?),
+                    _ => cursor.skip()?,
                 }
                 Ok(())
             })?),
-            "usage" => event.usage = Some(cursor.skip()?),
-            _ => drop(cursor.skip()?),
+            "usage" => event.usage = Some(cursor.raw()?),
+            _ => cursor.skip()?,
         }
         Ok(())
     })?;
@@ -148,7 +149,7 @@ fn read_part<'a>(cursor: &mut Cursor<'a>) -> Result<Part<'a>, Fault> {
             "text" => TextKind::Answer,
             "thinking" => TextKind::Reasoning,
             "signature" => TextKind::Signature,
-            _ => return cursor.skip().map(drop),
+            _ => return cursor.skip(),
         };
         part.text = cursor.text()?.map(|text| (kind, text));
         Ok(())
@@ -164,11 +165,11 @@ fn read_block<'a>(cursor: &mut Cursor<'a>) -> Result<Block<'a>, Fault> {
             "id" => block.id = cursor.label()?,
             "name" => block.name = cursor.label()?,
             "server_name" => block.server_name = cursor.label()?,
-            "input" => block.input = Some(cursor.skip()?),
-            "caller" => block.caller = Some(cursor.skip()?).filter(|&caller| caller != "null"),
+            "input" => block.input = Some(cursor.raw()?),
+            "caller" => block.caller = Some(cursor.raw()?).filter(|&caller| caller != "null"),
             "text" | "thinking" => block.text = cursor.text()?,
             "data" => block.data = cursor.text()?,
-            _ => drop(cursor.skip()?),
+            _ => cursor.skip()?,
         }
         Ok(())
     })?;

@@ -40,9 +40,9 @@ struct Choice<'a> {
     index: u32,
     texts: SmallVec<[(TextKind, Text<'a>); 1]>,
     calls: SmallVec<[Entry<'a>; 1]>,
-    legacy: Option<Entry<'a>>,
+    legacy: Option<Box<Entry<'a>>>,
     /// `message.tool_calls` of a server that streams whole messages, used only where the delta has no calls (Q69).
-    message: SmallVec<[Entry<'a>; 0]>,
+    message: Vec<Entry<'a>>,
     reason: Option<Text<'a>>,
     native: Option<Text<'a>>,
     usage: Option<&'a str>,
@@ -57,7 +57,7 @@ struct Entry<'a> {
     name: Option<Text<'a>>,
     arguments: Arguments<'a>,
     custom: bool,
-    extras: SmallVec<[(&'static str, &'a str); 1]>,
+    extras: Vec<(&'static str, &'a str)>,
 }
 
 #[derive(Default)]
@@ -71,46 +71,50 @@ enum Arguments<'a> {
 }
 
 impl JsonDecoder for OpenAiChat {
+    const ECHOES: bool = true;
+
     fn document(
         &mut self,
-        text: &str,
+        mut cursor: Cursor<'_>,
         _: Frame<'_>,
         sink: &mut dyn DeltaSink,
     ) -> Result<(), Fault> {
-        let mut cursor = Cursor::new(text);
-        let chunk = read_chunk(&mut cursor)?;
+        let mut chunk = Chunk::default();
+        read_chunk(&mut cursor, &mut chunk)?;
         cursor.end()?;
-        self.speak(&chunk, text, sink);
+        self.speak(&chunk, cursor.document(), sink);
         Ok(())
     }
 }
 
-fn read_chunk<'a>(cursor: &mut Cursor<'a>) -> Result<Chunk<'a>, Fault> {
-    let mut chunk = Chunk::default();
-    cursor.members(|cursor, key| {
+fn read_chunk<'a>(cursor: &mut Cursor<'a>, chunk: &mut Chunk<'a>) -> Result<(), Fault> {
+    let visit = |cursor: &mut Cursor<'a>, key: &str| {
         match key {
             "choices" => cursor.elements(|cursor| {
-                chunk.choices.push(read_choice(cursor)?);
-                Ok(())
+                // Filled where it lies: a choice is large, and moving it costs more than reading it.
+                chunk.choices.push(Choice::default());
+                match chunk.choices.last_mut() {
+                    Some(choice) => read_choice(cursor, choice),
+                    None => cursor.skip(),
+                }
             })?,
-            "error" => chunk.error = Some(cursor.skip()?).filter(|error| says_error(error)),
+            "error" => chunk.error = Some(cursor.raw()?).filter(|error| says_error(error)),
             "object" => chunk.is_error = cursor.text()?.is_some_and(|object| object.raw == "error"),
             "usage" | "x_groq" => chunk.usage = usage(cursor)?.or(chunk.usage),
-            _ => drop(cursor.skip()?),
+            _ => cursor.skip()?,
         }
         Ok(())
-    })?;
-    Ok(chunk)
+    };
+    cursor.members(visit).map(drop)
 }
 
 fn usage<'a>(cursor: &mut Cursor<'a>) -> Result<Option<&'a str>, Fault> {
     let is_object = cursor.kind()? == Kind::Object;
-    Ok(Some(cursor.skip()?).filter(|_| is_object))
+    Ok(Some(cursor.raw()?).filter(|_| is_object))
 }
 
-fn read_choice<'a>(cursor: &mut Cursor<'a>) -> Result<Choice<'a>, Fault> {
-    let mut choice = Choice::default();
-    cursor.members(|cursor, key| {
+fn read_choice<'a>(cursor: &mut Cursor<'a>, choice: &mut Choice<'a>) -> Result<(), Fault> {
+    let visit = |cursor: &mut Cursor<'a>, key: &str| {
         match key {
             "index" => {
                 choice.index = cursor
@@ -118,21 +122,21 @@ fn read_choice<'a>(cursor: &mut Cursor<'a>) -> Result<Choice<'a>, Fault> {
                     .and_then(|index| u32::try_from(index).ok())
                     .unwrap_or(0)
             }
-            "delta" => read_delta(cursor, &mut choice)?,
+            "delta" => read_delta(cursor, choice)?,
             "message" => cursor
                 .members(|cursor, key| match key {
                     "tool_calls" => read_entries(cursor, &mut choice.message),
-                    _ => cursor.skip().map(drop),
+                    _ => cursor.skip(),
                 })
                 .map(drop)?,
             "finish_reason" => choice.reason = cursor.label()?,
             "native_finish_reason" => choice.native = cursor.label()?,
             "usage" => choice.usage = usage(cursor)?,
-            _ => drop(cursor.skip()?),
+            _ => cursor.skip()?,
         }
         Ok(())
-    })?;
-    Ok(choice)
+    };
+    cursor.members(visit).map(drop)
 }
 
 fn read_delta<'a>(cursor: &mut Cursor<'a>, choice: &mut Choice<'a>) -> Result<(), Fault> {
@@ -146,13 +150,15 @@ fn read_delta<'a>(cursor: &mut Cursor<'a>, choice: &mut Choice<'a>) -> Result<()
                     // An empty stub beside an ordinary chunk is no call (Q73).
                     let empty = matches!(&entry.arguments, Arguments::Absent | Arguments::Null)
                         || matches!(&entry.arguments, Arguments::Text(text) if text.raw.is_empty());
-                    choice.legacy = Some(entry).filter(|entry| entry.name.is_some() || !empty);
+                    if entry.name.is_some() || !empty {
+                        choice.legacy = Some(Box::new(entry));
+                    }
                     return Ok(());
                 }
                 "content" => TextKind::Answer,
                 "refusal" => TextKind::Refusal,
                 "reasoning_content" | "reasoning" => TextKind::Reasoning,
-                _ => return cursor.skip().map(drop),
+                _ => return cursor.skip(),
             };
             match cursor.kind()? {
                 // Mistral's thinking models send content as a list of parts.
@@ -188,12 +194,12 @@ fn read_parts<'a>(cursor: &mut Cursor<'a>, choice: &mut Choice<'a>) -> Result<()
                                             .extend(cursor.text()?.map(|text| (kind, text)));
                                         Ok(())
                                     }
-                                    _ => cursor.skip().map(drop),
+                                    _ => cursor.skip(),
                                 })
                                 .map(drop)
                         })?;
                     }
-                    _ => drop(cursor.skip()?),
+                    _ => cursor.skip()?,
                 }
                 Ok(())
             })
@@ -201,9 +207,9 @@ fn read_parts<'a>(cursor: &mut Cursor<'a>, choice: &mut Choice<'a>) -> Result<()
     })
 }
 
-fn read_entries<'a, const N: usize>(
+fn read_entries<'a>(
     cursor: &mut Cursor<'a>,
-    entries: &mut SmallVec<[Entry<'a>; N]>,
+    entries: &mut impl Extend<Entry<'a>>,
 ) -> Result<(), Fault> {
     cursor.elements(|cursor| {
         let mut entry = Entry::default();
@@ -217,11 +223,11 @@ fn read_entries<'a, const N: usize>(
                     read_function(cursor, &mut entry)?;
                 }
                 "extra_content" => read_extra(cursor, "extra_content", &mut entry)?,
-                _ => drop(cursor.skip()?),
+                _ => cursor.skip()?,
             }
             Ok(())
         })?;
-        entries.push(entry);
+        entries.extend([entry]);
         Ok(())
     })
 }
@@ -231,7 +237,7 @@ fn read_extra<'a>(
     name: &'static str,
     entry: &mut Entry<'a>,
 ) -> Result<(), Fault> {
-    let raw = cursor.skip()?;
+    let raw = cursor.raw()?;
     if raw != "null" {
         entry.extras.push((name, raw));
     }
@@ -252,10 +258,10 @@ fn read_function<'a>(cursor: &mut Cursor<'a>, entry: &mut Entry<'a>) -> Result<(
                             cursor.skip()?;
                             Arguments::Null
                         }
-                        _ => Arguments::Value(cursor.skip()?),
+                        _ => Arguments::Value(cursor.raw()?),
                     }
                 }
-                _ => drop(cursor.skip()?),
+                _ => cursor.skip()?,
             }
             Ok(())
         })

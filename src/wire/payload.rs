@@ -9,17 +9,23 @@ use crate::event::AnomalyKind;
 use crate::framing::{Frame, Origin};
 use crate::json::cursor::{Cursor, Fault};
 use crate::wire::Decoder;
+use crate::wire::echo::Echo;
 
 /// A decoder whose frames each hold one JSON document.
 pub(crate) trait JsonDecoder: fmt::Debug + Send + Sync {
     /// Whether an error event is always the last of its stream.
     const ERRORS_ARE_LAST: bool = true;
 
+    /// The promise that [`Echo`] rests on: a document that says exactly one thing, a piece of text or of arguments, leaves the
+    /// decoder as any other such document would; of the text the decoder asks at most whether it is empty, and it passes
+    /// the call's index on as it is.
+    const ECHOES: bool = false;
+
     /// Reads one document to its end (with [`Cursor::end`]) and only then says what it means: a document that turns out not
     /// to be JSON must have said nothing.
     fn document(
         &mut self,
-        text: &str,
+        cursor: Cursor<'_>,
         frame: Frame<'_>,
         sink: &mut dyn DeltaSink,
     ) -> Result<(), Fault>;
@@ -35,6 +41,9 @@ pub(crate) trait JsonDecoder: fmt::Debug + Send + Sync {
 #[derive(Debug, Default)]
 pub(crate) struct Json<D> {
     decoder: D,
+    echo: Echo,
+    /// Holds a decoded text while it is said again.
+    scratch: String,
     /// `[DONE]` came; what follows it is ignored (E14).
     done: bool,
 }
@@ -52,7 +61,8 @@ impl<D: JsonDecoder + Default> Decoder for Json<D> {
             && frame.event != Some("error")
             && frame.data.starts_with('{')
         {
-            if let Err(fault) = self.decoder.document(frame.data, frame, sink) {
+            let heard = D::ECHOES && self.echo.hear(&frame, &mut self.scratch, sink);
+            if !heard && let Err(fault) = self.parse(frame, sink) {
                 self.several(fault, frame, sink);
             }
             return;
@@ -65,11 +75,27 @@ impl<D: JsonDecoder + Default> Decoder for Json<D> {
     }
 
     fn reset(&mut self) {
-        *self = Json::default();
+        self.decoder = D::default();
+        self.done = false;
+    }
+
+    fn remember(&mut self, on: bool) {
+        self.echo.set(on);
     }
 }
 
 impl<D: JsonDecoder> Json<D> {
+    #[inline]
+    fn parse(&mut self, frame: Frame<'_>, sink: &mut dyn DeltaSink) -> Result<(), Fault> {
+        let decoder = &mut self.decoder;
+        if D::ECHOES && self.echo.learns(&frame) {
+            return self.echo.learn(&frame, sink, |cursor, sink| {
+                decoder.document(cursor, frame, sink)
+            });
+        }
+        decoder.document(Cursor::new(frame.data), frame, sink)
+    }
+
     fn done(&mut self, sink: &mut dyn DeltaSink) {
         self.done = true;
         sink.delta(&Delta::End);
@@ -96,7 +122,7 @@ impl<D: JsonDecoder> Json<D> {
         if frame.origin == Origin::Unterminated {
             sink.delta(&Delta::Anomaly(AnomalyKind::UnterminatedTail));
         }
-        if let Err(fault) = self.decoder.document(frame.data, frame, sink) {
+        if let Err(fault) = self.decoder.document(Cursor::new(frame.data), frame, sink) {
             self.several(fault, frame, sink);
         }
     }
@@ -114,7 +140,7 @@ impl<D: JsonDecoder> Json<D> {
         let mut documents = Vec::new();
         let mut cursor = Cursor::new(frame.data);
         while cursor.end().is_err() {
-            match cursor.skip() {
+            match cursor.raw() {
                 Ok(document) => documents.push(document),
                 Err(_) if frame.data.contains('\n') => {
                     documents = frame
@@ -133,7 +159,7 @@ impl<D: JsonDecoder> Json<D> {
         for document in documents {
             if document.trim() == "[DONE]" {
                 self.done(sink);
-            } else if let Err(fault) = self.decoder.document(document, frame, sink) {
+            } else if let Err(fault) = self.decoder.document(Cursor::new(document), frame, sink) {
                 undecodable(document, fault, sink);
             }
         }

@@ -1,0 +1,479 @@
+//! The memory of the last event: an event that repeats an earlier one but for its text is not parsed again.
+//!
+//! Letter to the next reader. A stream of deltas is one document over and over, in which one string (the piece of text), perhaps
+//! the call's index, and values that nobody reads (sequence numbers, padding) differ. Two documents that were parsed in full
+//! show which places those are. A later document that equals them byte for byte everywhere else puts the reader into the same
+//! states, so that comparing is parsing:
+//!
+//! - A place that may differ was *skipped* by the decoder in both documents (the cursor's log says so), so what stands there
+//!   has no part in what is said; or it is the text that was said; or an integer that was said as the call's index. What
+//!   differs in any other way is never remembered.
+//! - What stands in such a place is checked as the cursor would check it: a string ends at its quote and holds no escape and
+//!   no control character, a number is a plain integer. Anything rarer, and any other difference, is a miss: the document is
+//!   parsed in full, and nothing was said before the last byte was compared.
+//!
+//! This room knows no provider. It rests on one promise of the decoder ([`JsonDecoder::ECHOES`]).
+//!
+//! Misses cost: documents that never repeat are learned from ever more rarely ([`Echo::learns`]).
+
+use std::cell::RefCell;
+use std::ops::Range;
+
+use crate::delta::{
+    ArgumentsPart, CallDelta, CallKey, Delta, DeltaSink, Fragment, Route, TextKind,
+};
+use crate::framing::Frame;
+use crate::json::cursor::{Cursor, Log, plain_run};
+
+/// How many documents are remembered: texts and arguments take turns.
+const MEMORIES: usize = 4;
+/// A longer document is parsed faster than it is kept.
+const LONGEST: usize = 4096;
+/// Lessons that may fail in a row before learning pauses.
+const PATIENCE: u32 = 8;
+
+#[derive(Debug, Default)]
+pub(super) struct Echo {
+    /// The most recently heard first.
+    memories: Vec<Memory>,
+    /// The document that was parsed last in a lesson.
+    last: Option<Lesson>,
+    /// Kept for its buffers.
+    log: Log,
+    /// Lessons that taught nothing since one that did.
+    failures: u32,
+    /// Documents to let pass before the next lesson.
+    pause: u32,
+    off: bool,
+}
+
+/// A document with holes.
+#[derive(Debug)]
+struct Memory {
+    event: Option<String>,
+    said: Said,
+    /// What stands before each hole, and the hole.
+    parts: Vec<(Box<[u8]>, Hole)>,
+    tail: Box<[u8]>,
+}
+
+/// A place that differs from document to document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Hole {
+    /// The text that is said.
+    Text,
+    /// The call's index.
+    Index,
+    /// A string, and a number, that nobody reads.
+    SkippedString,
+    SkippedNumber,
+}
+
+/// The one thing that a document said, but for its text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Said {
+    Arguments {
+        choice: u32,
+        index: Option<i64>,
+        position: (usize, usize),
+        route: Route,
+    },
+    Text {
+        choice: u32,
+        kind: TextKind,
+    },
+}
+
+/// A document that was parsed in full and said one thing.
+#[derive(Debug)]
+struct Lesson {
+    document: String,
+    event: Option<String>,
+    said: Said,
+    /// The places that may differ, in their order.
+    holes: Vec<(Range<usize>, Hole)>,
+}
+
+impl Echo {
+    pub(super) fn set(&mut self, on: bool) {
+        *self = Echo {
+            off: !on,
+            ..Echo::default()
+        };
+    }
+
+    /// Says what a remembered document says, if this one repeats it. Cost: one comparison of its bytes.
+    #[inline]
+    pub(super) fn hear(
+        &mut self,
+        frame: &Frame<'_>,
+        scratch: &mut String,
+        sink: &mut dyn DeltaSink,
+    ) -> bool {
+        for at in 0..self.memories.len() {
+            let Some(memory) = self.memories.get(at) else {
+                return false;
+            };
+            let Some((text, index)) = memory.recognise(frame) else {
+                continue;
+            };
+            memory.said.say(text, index, scratch, sink);
+            if at > 0 {
+                self.memories.swap(0, at);
+            }
+            return true;
+        }
+        false
+    }
+
+    /// Whether the next document is to be parsed as a lesson. Failures make lessons rare: at most one in a thousand documents.
+    #[inline]
+    pub(super) fn learns(&mut self, frame: &Frame<'_>) -> bool {
+        if self.off || frame.data.len() > LONGEST {
+            return false;
+        }
+        if self.pause > 0 {
+            self.pause -= 1;
+            return false;
+        }
+        true
+    }
+
+    /// Parses a document as a lesson: `parse` gets a cursor that keeps a log, and a sink that listens.
+    #[cold]
+    pub(super) fn learn<E>(
+        &mut self,
+        frame: &Frame<'_>,
+        sink: &mut dyn DeltaSink,
+        parse: impl FnOnce(Cursor<'_>, &mut dyn DeltaSink) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut listener = Listener {
+            sink,
+            data: frame.data,
+            heard: Heard::Nothing,
+        };
+        self.log.skipped.clear();
+        self.log.integers.clear();
+        let log = RefCell::new(std::mem::take(&mut self.log));
+        let parsed = parse(Cursor::logged(frame.data, &log), &mut listener);
+        self.log = log.into_inner();
+        parsed?;
+        let Heard::One(said, text) = listener.heard else {
+            return Ok(());
+        };
+        let lesson = Lesson::new(frame, said, text, &self.log);
+        let memory = self
+            .last
+            .as_ref()
+            .and_then(|last| Memory::of(last, &lesson));
+        self.last = Some(lesson);
+        match memory {
+            Some(memory) => {
+                self.failures = 0;
+                self.memories.insert(0, memory);
+                self.memories.truncate(MEMORIES);
+            }
+            None => {
+                self.failures += 1;
+                // Then two lessons, as one alone teaches nothing, and a longer pause.
+                if self.failures >= PATIENCE && self.failures.is_multiple_of(2) {
+                    self.pause = 32 << (self.failures - PATIENCE).min(12) / 2;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Said {
+    #[inline]
+    fn say(
+        self,
+        text: crate::json::cursor::Text<'_>,
+        index: Option<i64>,
+        scratch: &mut String,
+        sink: &mut dyn DeltaSink,
+    ) {
+        let text = text.fragment(scratch);
+        match self {
+            Said::Arguments {
+                choice,
+                index: same,
+                position,
+                route,
+            } => {
+                let mut call = CallDelta::new();
+                call.key = CallKey {
+                    choice,
+                    index: index.or(same),
+                    position,
+                    ..CallKey::default()
+                };
+                call.route = route;
+                call.arguments = ArgumentsPart::Fragment(text);
+                sink.delta(&Delta::Call(call));
+            }
+            Said::Text { choice, kind } => sink.delta(&Delta::Text { choice, kind, text }),
+        }
+    }
+
+    /// The same thing said of another call?
+    fn is_like(self, other: Said) -> bool {
+        match (self, other) {
+            (
+                Said::Arguments { index: one, .. },
+                Said::Arguments {
+                    choice,
+                    index,
+                    position,
+                    route,
+                },
+            ) => {
+                one.is_some() == index.is_some()
+                    && self
+                        == Said::Arguments {
+                            choice,
+                            index: one,
+                            position,
+                            route,
+                        }
+            }
+            _ => self == other,
+        }
+    }
+}
+
+impl Lesson {
+    fn new(frame: &Frame<'_>, said: Said, text: Range<usize>, log: &Log) -> Self {
+        let bytes = frame.data.as_bytes();
+        let quoted = |place: &Range<usize>| {
+            place.start.checked_sub(1).and_then(|at| bytes.get(at)) == Some(&b'"')
+        };
+        let skipped = log.skipped.iter().map(|place| {
+            (
+                place.clone(),
+                if quoted(place) {
+                    Hole::SkippedString
+                } else {
+                    Hole::SkippedNumber
+                },
+            )
+        });
+        let index = match said {
+            Said::Arguments { index, .. } => index,
+            Said::Text { .. } => None,
+        };
+        let integers = log
+            .integers
+            .iter()
+            .filter(|(_, value)| Some(*value) == index);
+        let mut holes: Vec<_> = skipped
+            .chain(integers.map(|(place, _)| (place.clone(), Hole::Index)))
+            .collect();
+        holes.push((text.clone(), Hole::Text));
+        holes.sort_by_key(|(place, _)| place.start);
+        Lesson {
+            document: frame.data.to_owned(),
+            event: frame.event.map(str::to_owned),
+            said,
+            holes,
+        }
+    }
+}
+
+impl Memory {
+    /// What two documents have in common, if they differ in nothing but what may differ.
+    fn of(one: &Lesson, other: &Lesson) -> Option<Memory> {
+        if one.event != other.event
+            || !one.said.is_like(other.said)
+            || one.holes.len() != other.holes.len()
+        {
+            return None;
+        }
+        let mut parts = Vec::new();
+        let mut literal = Vec::new();
+        let (mut from, mut other_from) = (0, 0);
+        for ((place, hole), (other_place, other_hole)) in one.holes.iter().zip(&other.holes) {
+            let before = one.document.get(from..place.start)?;
+            if before != other.document.get(other_from..other_place.start)? || hole != other_hole {
+                return None;
+            }
+            literal.extend_from_slice(before.as_bytes());
+            let (content, other_content) = (
+                one.document.get(place.clone())?,
+                other.document.get(other_place.clone())?,
+            );
+            if content == other_content && *hole != Hole::Text {
+                literal.extend_from_slice(content.as_bytes());
+            } else {
+                parts.push((std::mem::take(&mut literal).into_boxed_slice(), *hole));
+            }
+            (from, other_from) = (place.end, other_place.end);
+        }
+        let tail = one.document.get(from..)?;
+        if tail != other.document.get(other_from..)? {
+            return None;
+        }
+        literal.extend_from_slice(tail.as_bytes());
+        // Another index must stand in exactly one place, or it is not known which of two places says it.
+        let indexes = parts
+            .iter()
+            .filter(|(_, hole)| *hole == Hole::Index)
+            .count();
+        if indexes != usize::from(one.said != other.said) {
+            return None;
+        }
+        Some(Memory {
+            event: other.event.clone(),
+            said: other.said,
+            parts,
+            tail: literal.into_boxed_slice(),
+        })
+    }
+
+    /// The text and the index of a document that repeats this one.
+    #[inline]
+    fn recognise<'a>(
+        &self,
+        frame: &Frame<'a>,
+    ) -> Option<(crate::json::cursor::Text<'a>, Option<i64>)> {
+        let bytes = frame.data.as_bytes();
+        let mut at = 0;
+        let (mut text, mut index) = (None, None);
+        for (literal, hole) in &self.parts {
+            let rest = bytes.get(at..)?.strip_prefix(&**literal)?;
+            at += literal.len();
+            match hole {
+                Hole::Text => {
+                    let (found, end) = Cursor::string_at(frame.data, at.checked_sub(1)?)?;
+                    // A decoder may leave out an empty text.
+                    text = Some(found).filter(|text| !text.raw.is_empty());
+                    at = end - 1;
+                }
+                Hole::SkippedString => {
+                    let run = plain_run(rest);
+                    if rest.get(run) != Some(&b'"') {
+                        return None;
+                    }
+                    at += run;
+                }
+                Hole::SkippedNumber => at += integer(rest)?.1,
+                Hole::Index => {
+                    let (value, length) = integer(rest)?;
+                    index = Some(value);
+                    at += length;
+                }
+            }
+        }
+        if bytes.get(at..)? != &*self.tail || frame.event != self.event.as_deref() {
+            return None;
+        }
+        Some((text?, index))
+    }
+}
+
+/// A plain integer of at most fifteen digits, and its length. What follows it is compared by the caller.
+#[inline]
+fn integer(bytes: &[u8]) -> Option<(i64, usize)> {
+    let length = bytes
+        .iter()
+        .take(16)
+        .take_while(|byte| byte.is_ascii_digit())
+        .count();
+    let digits = bytes
+        .get(..length)
+        .filter(|digits| (1..16).contains(&digits.len()))?;
+    if length > 1 && digits.first() == Some(&b'0') {
+        return None;
+    }
+    Some((
+        digits
+            .iter()
+            .fold(0, |value, digit| value * 10 + i64::from(digit - b'0')),
+        length,
+    ))
+}
+
+/// Passes deltas on and notes whether there was exactly one that a memory can say again.
+struct Listener<'s> {
+    sink: &'s mut dyn DeltaSink,
+    data: &'s str,
+    heard: Heard,
+}
+
+enum Heard {
+    Nothing,
+    One(Said, Range<usize>),
+    More,
+}
+
+impl DeltaSink for Listener<'_> {
+    fn delta(&mut self, delta: &Delta<'_>) {
+        self.heard = match self.heard {
+            Heard::Nothing => self.one(delta).unwrap_or(Heard::More),
+            _ => Heard::More,
+        };
+        self.sink.delta(delta);
+    }
+}
+
+impl Listener<'_> {
+    fn one(&self, delta: &Delta<'_>) -> Option<Heard> {
+        let (said, text) = match delta {
+            Delta::Call(call) => {
+                let ArgumentsPart::Fragment(text) = call.arguments else {
+                    return None;
+                };
+                let CallKey {
+                    choice,
+                    index,
+                    position,
+                    ..
+                } = call.key;
+                let bare = CallDelta {
+                    key: CallKey {
+                        choice,
+                        index,
+                        position,
+                        ..CallKey::default()
+                    },
+                    route: call.route,
+                    arguments: call.arguments,
+                    ..CallDelta::default()
+                };
+                if *call != bare || call.route == Route::Opens {
+                    return None;
+                }
+                (
+                    Said::Arguments {
+                        choice,
+                        index,
+                        position,
+                        route: call.route,
+                    },
+                    text,
+                )
+            }
+            Delta::Text { choice, kind, text } => (
+                Said::Text {
+                    choice: *choice,
+                    kind: *kind,
+                },
+                *text,
+            ),
+            _ => return None,
+        };
+        self.place(text).map(|place| Heard::One(said, place))
+    }
+
+    /// Where in the document a text stands, if it stands there as it is, between quotes.
+    fn place(&self, text: Fragment<'_>) -> Option<Range<usize>> {
+        if text.text.is_empty() || text.low.is_some() || text.high.is_some() {
+            return None;
+        }
+        let start = (text.text.as_ptr() as usize).checked_sub(self.data.as_ptr() as usize)?;
+        let end = start.checked_add(text.text.len())?;
+        let quote = |at: usize| self.data.as_bytes().get(at) == Some(&b'"');
+        (quote(start.checked_sub(1)?) && quote(end)).then_some(start..end)
+    }
+}
