@@ -231,6 +231,7 @@ fn speak_end(event: &Event<'_>, sink: &mut dyn DeltaSink) {
 }
 
 #[cfg(test)]
+#[allow(clippy::indexing_slicing)]
 mod tests {
     use super::*;
     use crate::wire::spoken::{Spoken, spoken};

@@ -130,10 +130,12 @@ impl JsonDecoder for Gemini {
     }
 
     fn finish(&mut self, sink: &mut dyn DeltaSink) {
-        // The closing part may be missing (vercel/ai 14358). A model that stopped by itself, and in no string, was done.
-        while let Some((choice, call)) = self.open.pop_first() {
+        while let Some((choice, mut call)) = self.open.pop_first() {
+            // The closing part may be missing (vercel/ai 14358). A model that stopped by itself, and in no string, was done.
             if call.stopped && !call.writer.in_string() {
                 end(choice, call, ClosedBy::FinishReason, sink);
+            } else {
+                append(call.writer.cut(), choice, sink);
             }
         }
     }
@@ -450,14 +452,17 @@ impl Gemini {
 fn speak_entries(entries: &str, writer: &mut Writer, choice: u32, sink: &mut dyn DeltaSink) {
     writer.next();
     let mut cursor = Cursor::new(entries);
+    let mut broken = None;
     // The text was checked with the rest of its document.
     let _ = cursor.elements(|cursor| {
-        if let Err(broken) = writer.push(&Entry::read(cursor)?) {
-            undecodable(broken, sink);
-        }
+        broken = writer.push(&Entry::read(cursor)?).err().or(broken);
         Ok(())
     });
+    // What came before the fault is not in doubt.
     append(writer.piece(), choice, sink);
+    if let Some(broken) = broken {
+        undecodable(broken, sink);
+    }
 }
 
 /// The streamed call ends here.
@@ -473,7 +478,11 @@ fn end(choice: u32, mut call: Streamed, by: ClosedBy, sink: &mut dyn DeltaSink) 
             delta.arguments = ArgumentsPart::Restated(&text);
             sink.delta(&Delta::Call(delta));
         }
-        Err(broken) => undecodable(broken, sink),
+        Ok(Closing::Cut) => {}
+        Err(broken) => {
+            append(call.writer.cut(), choice, sink);
+            undecodable(broken, sink);
+        }
     }
     close(choice, by, sink);
 }
@@ -801,8 +810,8 @@ mod tests {
             )
         };
         assert_eq!(ends(&more, "STOP"), (r#"{"a":1}"#.to_owned(), true));
-        assert_eq!(ends(&more, "MAX_TOKENS"), (r#"{"a":1"#.to_owned(), false));
-        assert_eq!(ends(&more, ""), (r#"{"a":1"#.to_owned(), false));
+        assert_eq!(ends(&more, "MAX_TOKENS"), (r#"{"a":1 "#.to_owned(), false));
+        assert_eq!(ends(&more, ""), (r#"{"a":1 "#.to_owned(), false));
         assert_eq!(ends(&open, "STOP"), (r#"{"s":"x"#.to_owned(), false));
     }
 
@@ -899,8 +908,8 @@ mod tests {
                 said,
                 [
                     "opens name f",
-                    "undecodable: a jsonPath of streamed arguments cannot be read",
                     "labelled + {",
+                    "undecodable: a jsonPath of streamed arguments cannot be read",
                     "close BlockStop",
                 ],
                 "{path}"

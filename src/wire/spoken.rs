@@ -50,7 +50,7 @@ fn line(delta: &Delta<'_>) -> String {
                 choice_text(*choice)
             )
         }
-        Delta::Error { message, code } => {
+        Delta::Error { message, code, .. } => {
             format!(
                 "error {message}{}",
                 code.map(|code| format!(" ({code})")).unwrap_or_default()

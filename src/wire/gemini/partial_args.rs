@@ -85,6 +85,8 @@ impl Broken {
 pub(super) enum Closing {
     /// The last piece of the text.
     Piece,
+    /// Nothing: the call is broken.
+    Cut,
     /// The whole text: it could not be written in pieces.
     Restated(String),
 }
@@ -105,6 +107,8 @@ pub(super) struct Writer {
     open: SmallVec<[u32; 8]>,
     /// The string that an entry said will continue, in whatever state.
     string: Option<u32>,
+    /// The text ends in a number or a literal.
+    open_scalar: bool,
     piece: String,
 }
 
@@ -127,9 +131,12 @@ impl Writer {
             self.state = State::Broken;
             self.string = None;
             // Blank arguments would read as none.
-            if self.open.is_empty() {
-                self.piece.push('{');
-            }
+            let last = if self.open.is_empty() {
+                "{"
+            } else {
+                self.cut()
+            };
+            self.piece.push_str(last);
         }
         placed
     }
@@ -151,13 +158,23 @@ impl Writer {
 
     /// True before the first value.
     pub(super) fn is_blank(&self) -> bool {
-        self.tree.nodes.len() <= 1 && self.state != State::Broken
+        self.tree.nodes.len() <= 1
+    }
+
+    /// The text for a call that stays cut: the wire sends numbers and literals whole, and the space keeps them so, where a
+    /// reader of cut text must take the last one for a part.
+    pub(super) fn cut(&mut self) -> &'static str {
+        if std::mem::take(&mut self.open_scalar) {
+            " "
+        } else {
+            ""
+        }
     }
 
     /// The call ends here. A broken call has nothing left to say: its text stays cut.
     pub(super) fn close(&mut self) -> Result<Closing, Broken> {
         match self.state {
-            State::Broken => {}
+            State::Broken => return Ok(Closing::Cut),
             State::Writing => {
                 self.close_string();
                 self.close_containers(0);
@@ -290,6 +307,7 @@ impl Writer {
                 }
                 Value::Scalar(text) => self.piece.push_str(text),
             }
+            self.open_scalar = matches!(value, Value::Scalar(_));
         }
         Ok(())
     }
@@ -612,6 +630,7 @@ mod tests {
         writer.next();
         match writer.close()? {
             Closing::Piece => pieces.push(writer.piece().to_owned()),
+            Closing::Cut => {}
             Closing::Restated(text) => pieces = vec![text],
         }
         Ok(pieces)
@@ -776,6 +795,97 @@ mod tests {
             .concat();
         let value: serde_json::Value = serde_json::from_str(&text).unwrap();
         assert_eq!(value["a\"\\\n"], 1);
+    }
+
+    /// The same entries, set one by one in a plain tree.
+    fn set(tree: &mut serde_json::Value, path: &[Segment<'_>], value: &serde_json::Value) {
+        use serde_json::Value;
+        let Some((first, rest)) = path.split_first() else {
+            match (tree.as_str(), value.as_str()) {
+                (Some(text), Some(piece)) => *tree = Value::String(text.to_owned() + piece),
+                _ => *tree = value.clone(),
+            }
+            return;
+        };
+        let child = match first {
+            Segment::Key(key) => &mut tree[key.as_ref()],
+            Segment::Index(index) => {
+                if tree.is_null() {
+                    *tree = Value::Array(Vec::new());
+                }
+                let items = tree.as_array_mut().unwrap();
+                items.resize(items.len().max(*index as usize + 1), Value::Null);
+                &mut items[*index as usize]
+            }
+        };
+        set(child, rest, value);
+    }
+
+    #[test]
+    fn any_order_of_any_entries_gives_the_value_of_a_plain_tree() {
+        let paths = [
+            "$.a", "$.b", "$.c.x", "$.c.y", "$.c.z[0]", "$.c.z[1]", "$.d[0].e", "$.d[0].f",
+            "$.d[1].e",
+        ];
+        let mut seed = 7u64;
+        let mut random = |below: u64| {
+            seed = seed
+                .wrapping_mul(6364136223846793005)
+                .wrapping_add(1442695040888963407);
+            (seed >> 33) % below
+        };
+        let (mut whole, mut stated, mut gaps) = (0, 0, 0);
+        for _ in 0..20_000 {
+            let mut writer = Writer::default();
+            let mut text = String::new();
+            let mut tree = serde_json::Value::Object(serde_json::Map::new());
+            let mut from = 0;
+            for _ in 0..random(8) {
+                // Mostly onwards, sometimes back.
+                from = if random(6) == 0 { 0 } else { from };
+                from += random(3);
+                let Some(path) = paths.get(from as usize) else {
+                    break;
+                };
+                let string = random(2) == 0;
+                let value = if string {
+                    r#""stringValue":"s""#
+                } else {
+                    r#""numberValue":1"#
+                };
+                let more = random(2) == 0;
+                let data = format!(r#"{{"jsonPath":"{path}",{value},"willContinue":{more}}}"#);
+                writer.next();
+                writer.push(&entry(&data)).unwrap();
+                text.push_str(writer.piece());
+                let value = if string { "s".into() } else { 1.into() };
+                set(&mut tree, &segments(path).unwrap(), &value);
+            }
+            writer.next();
+            match writer.close() {
+                Ok(Closing::Cut) => panic!("no path was unreadable"),
+                Ok(Closing::Piece) if writer.is_blank() => assert!(text.is_empty()),
+                Ok(Closing::Piece) => {
+                    text.push_str(writer.piece());
+                    assert_eq!(text, tree.to_string());
+                    whole += 1;
+                }
+                Ok(Closing::Restated(text)) => {
+                    let text: serde_json::Value = serde_json::from_str(&text).unwrap();
+                    assert_eq!(text, tree);
+                    stated += 1;
+                }
+                Err(broken) => {
+                    assert_eq!(broken, Broken::Gap);
+                    assert!(tree.to_string().contains("[null"), "{tree}");
+                    gaps += 1;
+                }
+            }
+        }
+        assert!(
+            whole > 1000 && stated > 1000 && gaps > 100,
+            "{whole} {stated} {gaps}"
+        );
     }
 
     #[test]
