@@ -7,12 +7,12 @@
 use smallvec::SmallVec;
 
 use crate::delta::{
-    ArgumentsPart, CallDelta, CallKey, ClosedBy, Delta, DeltaSink, FinishMeaning, Route, TextKind,
+    CallDelta, CallKey, ClosedBy, Delta, DeltaSink, FinishMeaning, Route, TextKind,
 };
 use crate::framing::Frame;
-use crate::json::cursor::{Cursor, Fault, Kind, Text};
+use crate::json::cursor::{Cursor, Fault, Text};
 use crate::wire::Decoder;
-use crate::wire::payload::{Json, JsonDecoder, report_error, says_error};
+use crate::wire::payload::{Arguments, Json, JsonDecoder, object, report_error, says_error};
 
 pub(super) fn decoder() -> Box<dyn Decoder> {
     Box::new(Json::<Cohere>::default())
@@ -40,14 +40,6 @@ struct Call<'a> {
     id: Option<Text<'a>>,
     name: Option<Text<'a>>,
     arguments: Arguments<'a>,
-}
-
-#[derive(Default)]
-enum Arguments<'a> {
-    #[default]
-    Absent,
-    Text(Text<'a>),
-    Value(&'a str),
 }
 
 impl JsonDecoder for Cohere {
@@ -106,10 +98,7 @@ fn read_event<'a>(cursor: &mut Cursor<'a>) -> Result<Event<'a>, Fault> {
                 match key {
                     "message" => read_message(cursor, &mut event)?,
                     "finish_reason" => event.reason = cursor.label()?,
-                    "usage" => {
-                        let is_object = cursor.kind()? == Kind::Object;
-                        event.usage = Some(cursor.skip()?).filter(|_| is_object);
-                    }
+                    "usage" => event.usage = object(cursor)?,
                     "error" => event.error = Some(cursor.skip()?).filter(|raw| says_error(raw)),
                     _ => drop(cursor.skip()?),
                 }
@@ -162,18 +151,7 @@ fn read_call<'a>(cursor: &mut Cursor<'a>) -> Result<Call<'a>, Fault> {
             "function" => drop(cursor.members(|cursor, key| {
                 match key {
                     "name" => call.name = cursor.label()?,
-                    "arguments" => {
-                        call.arguments = match cursor.kind()? {
-                            Kind::String => {
-                                cursor.text()?.map_or(Arguments::Absent, Arguments::Text)
-                            }
-                            Kind::Null => {
-                                cursor.skip()?;
-                                Arguments::Absent
-                            }
-                            _ => Arguments::Value(cursor.skip()?),
-                        }
-                    }
+                    "arguments" => call.arguments = Arguments::read(cursor)?,
                     _ => drop(cursor.skip()?),
                 }
                 Ok(())
@@ -192,12 +170,7 @@ impl Cohere {
             let mut call = CallDelta::new().index(event.index);
             call = call.id(id.as_deref()).name(name.as_deref()).route(route);
             call.key.position = (at, event.calls.len());
-            call.arguments = match entry.arguments {
-                Arguments::Absent => ArgumentsPart::None,
-                Arguments::Text(text) if text.raw.is_empty() => ArgumentsPart::None,
-                Arguments::Text(text) => ArgumentsPart::Fragment(text.fragment(&mut self.scratch)),
-                Arguments::Value(value) => ArgumentsPart::Whole(value),
-            };
+            call.arguments = entry.arguments.part(&mut self.scratch);
             sink.delta(&Delta::Call(call));
         }
     }

@@ -19,7 +19,7 @@ use crate::delta::{
 use crate::framing::Frame;
 use crate::json::cursor::{Cursor, Fault, Kind, Text};
 use crate::wire::Decoder;
-use crate::wire::payload::{Json, JsonDecoder, report_error, says_error};
+use crate::wire::payload::{Json, JsonDecoder, object, report_error, says_error};
 
 use partial_args::{Broken, Closing, Entry, Writer};
 
@@ -253,11 +253,6 @@ fn read_provider<'a>(cursor: &mut Cursor<'a>, kind: &'static str) -> Result<Prov
         Ok(())
     })?;
     Ok(provider)
-}
-
-fn object<'a>(cursor: &mut Cursor<'a>) -> Result<Option<&'a str>, Fault> {
-    let is_object = cursor.kind()? == Kind::Object;
-    Ok(Some(cursor.skip()?).filter(|_| is_object))
 }
 
 impl Gemini {

@@ -10,9 +10,9 @@ use crate::delta::{
     TextKind, ToolKind,
 };
 use crate::framing::Frame;
-use crate::json::cursor::{Cursor, Fault, Kind, Text};
+use crate::json::cursor::{Cursor, Fault, Text};
 use crate::wire::Decoder;
-use crate::wire::payload::{Json, JsonDecoder, report_error, says_error};
+use crate::wire::payload::{Arguments, Json, JsonDecoder, object, report_error, says_error};
 
 pub(super) fn decoder() -> Box<dyn Decoder> {
     Box::new(Json::<GeminiInteractions>::default())
@@ -46,14 +46,6 @@ struct Step<'a> {
     text: Option<Text<'a>>,
     /// The text of a thought's summary.
     summary: Option<Text<'a>>,
-}
-
-#[derive(Default)]
-enum Arguments<'a> {
-    #[default]
-    Absent,
-    Text(Text<'a>),
-    Value(&'a str),
 }
 
 impl JsonDecoder for GeminiInteractions {
@@ -127,11 +119,6 @@ fn read_event<'a>(cursor: &mut Cursor<'a>) -> Result<Event<'a>, Fault> {
     Ok(event)
 }
 
-fn object<'a>(cursor: &mut Cursor<'a>) -> Result<Option<&'a str>, Fault> {
-    let is_object = cursor.kind()? == Kind::Object;
-    Ok(Some(cursor.skip()?).filter(|_| is_object))
-}
-
 fn error<'a>(cursor: &mut Cursor<'a>) -> Result<Option<&'a str>, Fault> {
     Ok(Some(cursor.skip()?).filter(|error| says_error(error)))
 }
@@ -144,16 +131,7 @@ fn read_step<'a>(cursor: &mut Cursor<'a>) -> Result<Step<'a>, Fault> {
             "id" => step.id = cursor.label()?,
             "name" => step.name = cursor.label()?,
             "server_name" => step.server_name = cursor.label()?,
-            "arguments" | "partial_arguments" => {
-                step.arguments = match cursor.kind()? {
-                    Kind::String => cursor.text()?.map_or(Arguments::Absent, Arguments::Text),
-                    Kind::Null => {
-                        cursor.skip()?;
-                        Arguments::Absent
-                    }
-                    _ => Arguments::Value(cursor.skip()?),
-                }
-            }
+            "arguments" | "partial_arguments" => step.arguments = Arguments::read(cursor)?,
             "signature" => {
                 let signature = Some(cursor.skip()?);
                 step.signature = signature.filter(|raw| !matches!(*raw, "null" | "\"\""));
@@ -248,11 +226,8 @@ impl GeminiInteractions {
             }
         }
         call.arguments = match step.arguments {
-            Arguments::Absent => ArgumentsPart::None,
-            Arguments::Text(text) if text.raw.is_empty() => ArgumentsPart::None,
-            Arguments::Text(text) => ArgumentsPart::Fragment(text.fragment(&mut self.scratch)),
             Arguments::Value(value) if start => ArgumentsPart::Initial(value),
-            Arguments::Value(value) => ArgumentsPart::Whole(value),
+            arguments => arguments.part(&mut self.scratch),
         };
         sink.delta(&Delta::Call(call));
     }

@@ -15,7 +15,7 @@ use crate::event::AnomalyKind;
 use crate::framing::Frame;
 use crate::json::cursor::{Cursor, Fault, Kind, Text};
 use crate::wire::Decoder;
-use crate::wire::payload::{Json, JsonDecoder, report_error, says_error};
+use crate::wire::payload::{Arguments, Json, JsonDecoder, report_error, says_error};
 
 pub(super) fn decoder() -> Box<dyn Decoder> {
     Box::new(Json::<Ollama>::default())
@@ -44,15 +44,6 @@ struct Call<'a> {
     index: Option<i64>,
     name: Option<Text<'a>>,
     arguments: Arguments<'a>,
-}
-
-#[derive(Default)]
-enum Arguments<'a> {
-    #[default]
-    Absent,
-    Null,
-    Text(Text<'a>),
-    Value(&'a str),
 }
 
 const COUNTERS: [&str; 6] = [
@@ -129,18 +120,7 @@ fn read_call<'a>(cursor: &mut Cursor<'a>) -> Result<Call<'a>, Fault> {
                 match key {
                     "index" => call.index = cursor.integer()?,
                     "name" => call.name = cursor.label()?,
-                    "arguments" => {
-                        call.arguments = match cursor.kind()? {
-                            Kind::String => {
-                                cursor.text()?.map_or(Arguments::Absent, Arguments::Text)
-                            }
-                            Kind::Null => {
-                                cursor.skip()?;
-                                Arguments::Null
-                            }
-                            _ => Arguments::Value(cursor.skip()?),
-                        }
-                    }
+                    "arguments" => call.arguments = Arguments::read(cursor)?,
                     _ => drop(cursor.skip()?),
                 }
                 Ok(())
@@ -190,20 +170,18 @@ impl Ollama {
 
     fn speak_call(&mut self, entry: &Call<'_>, sink: &mut dyn DeltaSink) {
         let (id, name) = (entry.id.map(Text::to_cow), entry.name.map(Text::to_cow));
+        if matches!(entry.arguments, Arguments::Null) {
+            sink.delta(&Delta::Anomaly(AnomalyKind::NullArguments));
+        }
         let mut call = CallDelta::new()
             .index(entry.index)
             .id(id.as_deref())
             .name(name.as_deref());
         call.route = Route::Opens;
+        // Text in the place of the object is a relay's habit.
         call.arguments = match entry.arguments {
-            Arguments::Absent => ArgumentsPart::Whole("{}"),
-            Arguments::Null => {
-                sink.delta(&Delta::Anomaly(AnomalyKind::NullArguments));
-                ArgumentsPart::Whole("{}")
-            }
-            // A relay's habit: the object as text.
-            Arguments::Text(text) => ArgumentsPart::Fragment(text.fragment(&mut self.scratch)),
-            Arguments::Value(value) => ArgumentsPart::Whole(value),
+            Arguments::Absent | Arguments::Null => ArgumentsPart::Whole("{}"),
+            arguments => arguments.part(&mut self.scratch),
         };
         sink.delta(&Delta::Call(call));
         // No label: the call just opened is the newest.
