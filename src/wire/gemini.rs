@@ -5,6 +5,7 @@
 //! stays open, one at a time in each candidate, and its entries are turned into argument text by [`partial_args`]. The reason
 //! comes with the last parts, before them or after them; one that says the calls cannot be trusted is spoken before them.
 
+mod json_path;
 mod partial_args;
 
 use std::collections::BTreeMap;

@@ -6,15 +6,14 @@
 //! writing stops and the whole text is stated once at the close. A path that cannot be read, or that contradicts the values
 //! before it, breaks the call: nothing more is written, so that its text never looks finished.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::collections::hash_map::RandomState;
-use std::fmt::Write;
 use std::hash::BuildHasher;
 
 use smallvec::SmallVec;
 
-use crate::json::cursor::{Cursor, Fault, Kind, Text, join_halves};
+use crate::json::cursor::{Cursor, Fault, Kind, Text};
+use crate::wire::gemini::json_path::{Segment, segments};
 
 /// One entry of `partialArgs`.
 #[derive(Debug, Default)]
@@ -369,6 +368,16 @@ impl From<Value<'_>> for What {
     }
 }
 
+impl Segment<'_> {
+    /// What the step goes into.
+    fn container(&self) -> What {
+        match self {
+            Segment::Key(_) => What::Object,
+            Segment::Index(_) => What::Array,
+        }
+    }
+}
+
 impl Default for Tree {
     fn default() -> Self {
         let root = Node::new(ROOT, Segment::Index(0), What::Object);
@@ -486,126 +495,6 @@ impl Tree {
             tasks.extend(self.children(node)?.into_iter().rev().map(Task::Write));
         }
         Ok(())
-    }
-}
-
-/// One step of a path.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-enum Segment<'a> {
-    Key(Cow<'a, str>),
-    Index(u32),
-}
-
-impl Segment<'_> {
-    /// What the step goes into.
-    fn container(&self) -> What {
-        match self {
-            Segment::Key(_) => What::Object,
-            Segment::Index(_) => What::Array,
-        }
-    }
-
-    fn to_static(&self) -> Segment<'static> {
-        match self {
-            Segment::Key(key) => Segment::Key(Cow::Owned(key.clone().into_owned())),
-            Segment::Index(index) => Segment::Index(*index),
-        }
-    }
-
-    /// A member's key and its colon; nothing for an element.
-    fn write(&self, out: &mut String) {
-        let Segment::Key(key) = self else { return };
-        out.push('"');
-        for c in key.chars() {
-            match c {
-                '"' | '\\' => out.extend(['\\', c]),
-                '\0'..='\x1f' => drop(write!(out, "\\u{:04x}", u32::from(c))),
-                _ => out.push(c),
-            }
-        }
-        out.push_str("\":");
-    }
-}
-
-/// serde_json's own limit on nesting.
-const MAX_DEPTH: usize = 127;
-
-/// The steps of a path: `$.a.b[0].c`, `$['x y']`, `$["x y"]` (RFC 9535, singular queries with indexes from 0). `None` for
-/// anything else, for the root itself and for a path that is too deep.
-fn segments(path: &str) -> Option<SmallVec<[Segment<'_>; 8]>> {
-    let mut steps = SmallVec::new();
-    let mut rest = path.trim().strip_prefix('$')?;
-    while !rest.is_empty() {
-        if steps.len() == MAX_DEPTH {
-            return None;
-        }
-        let step;
-        (step, rest) = if let Some(name) = rest.strip_prefix('.') {
-            let end = name.find(['.', '[']).unwrap_or(name.len());
-            let (name, rest) = name.split_at_checked(end).filter(|_| end > 0)?;
-            (Segment::Key(Cow::Borrowed(name)), rest)
-        } else {
-            let inside = rest.strip_prefix('[')?;
-            let (step, rest) = match inside.chars().next()? {
-                quote @ ('\'' | '"') => {
-                    let (key, rest) = quoted(inside.get(1..)?, quote)?;
-                    (Segment::Key(key), rest)
-                }
-                _ => {
-                    let (digits, rest) = inside.split_at_checked(inside.find(']')?)?;
-                    let plain = digits.bytes().all(|b| b.is_ascii_digit());
-                    (Segment::Index(digits.parse().ok().filter(|_| plain)?), rest)
-                }
-            };
-            (step, rest.strip_prefix(']')?)
-        };
-        steps.push(step);
-    }
-    Some(steps).filter(|steps| !steps.is_empty())
-}
-
-/// A quoted name up to its closing quote, and what follows it.
-fn quoted(text: &str, quote: char) -> Option<(Cow<'_, str>, &str)> {
-    let end = text.find([quote, '\\'])?;
-    let (plain, rest) = text.split_at_checked(end)?;
-    if let Some(rest) = rest.strip_prefix(quote) {
-        return Some((Cow::Borrowed(plain), rest));
-    }
-    let mut key = plain.to_owned();
-    let mut high = None;
-    let mut chars = rest.chars();
-    loop {
-        let mut unit = None;
-        let c = match chars.next()? {
-            c if c == quote => {
-                key.extend(high.map(|_| char::REPLACEMENT_CHARACTER));
-                return Some((Cow::Owned(key), chars.as_str()));
-            }
-            '\\' => match chars.next()? {
-                'b' => '\u{8}',
-                'f' => '\u{c}',
-                'n' => '\n',
-                'r' => '\r',
-                't' => '\t',
-                'u' => {
-                    let hex = chars.as_str().get(..4)?;
-                    unit = Some(u16::from_str_radix(hex, 16).ok()?);
-                    chars = chars.as_str().get(4..)?.chars();
-                    char::REPLACEMENT_CHARACTER
-                }
-                c => c,
-            },
-            c => c,
-        };
-        match (high.take(), unit) {
-            (Some(high), Some(low)) => key.push(join_halves(high, low)),
-            (None, Some(unit @ 0xD800..=0xDBFF)) => high = Some(unit),
-            (lost, unit) => {
-                key.extend(lost.map(|_| char::REPLACEMENT_CHARACTER));
-                let unit = unit.and_then(|unit| char::from_u32(u32::from(unit)));
-                key.push(unit.unwrap_or(c));
-            }
-        }
     }
 }
 
@@ -750,42 +639,6 @@ mod tests {
         let deep = format!("${}", ".a".repeat(127));
         assert!(written_numbers(&[&deep]).is_ok());
         assert_eq!(written_numbers(&[&format!("{deep}.a")]), Err(Broken::Path));
-    }
-
-    #[test]
-    fn paths_read_in_both_notations() {
-        let key = |key: &'static str| Segment::Key(Cow::Borrowed(key));
-        let read = |path: &'static str| segments(path).map(|path| path.to_vec());
-        assert_eq!(
-            read("$.a.b[0].c").unwrap(),
-            [key("a"), key("b"), Segment::Index(0), key("c")]
-        );
-        assert_eq!(read("$['x y'][\"z\"]").unwrap(), [key("x y"), key("z")]);
-        assert_eq!(read(r"$['it\'s'].a").unwrap(), [key("it's"), key("a")]);
-        assert_eq!(
-            read(r"$['\u263a\ud83d\ude00\n\\']").unwrap(),
-            [key("☺😀\n\\")]
-        );
-        assert_eq!(read(r"$['\ud83dx']").unwrap(), [key("\u{fffd}x")]);
-        assert_eq!(read(r"$['']").unwrap(), [key("")]);
-        assert_eq!(read("$.a-b é").unwrap(), [key("a-b é")]);
-        for path in [
-            "",
-            "$",
-            "$.",
-            "$.a.",
-            "$..a",
-            "$[",
-            "$[]",
-            "$[+1]",
-            "$[1",
-            "$['a'",
-            "$['\\u12']",
-            "$a",
-            "$[0]a",
-        ] {
-            assert_eq!(read(path), None, "{path}");
-        }
     }
 
     #[test]
