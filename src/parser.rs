@@ -441,7 +441,7 @@ impl Stage {
 impl Decoding {
     fn detecting() -> Self {
         Decoding::Detecting {
-            detector: Detector,
+            detector: Detector::default(),
             kept: Vec::new(),
             bytes: 0,
         }

@@ -15,6 +15,8 @@ mod ollama;
 mod openai_chat;
 mod openai_responses;
 mod payload;
+#[cfg(test)]
+mod spoken;
 
 use std::fmt;
 

@@ -4,10 +4,10 @@ use std::fmt;
 
 use serde_json::Value;
 
-use crate::delta::{Delta, DeltaSink};
+use crate::delta::{ArgumentsPart, Delta, DeltaSink};
 use crate::event::AnomalyKind;
 use crate::framing::{Frame, Origin};
-use crate::json::cursor::{Cursor, Fault};
+use crate::json::cursor::{Cursor, Fault, Kind, Text};
 use crate::wire::Decoder;
 use crate::wire::echo::Echo;
 
@@ -252,6 +252,49 @@ pub(crate) fn report(data: &str, code: Option<&str>, last: bool, sink: &mut dyn 
 /// Whether the raw text of an `error` member says anything.
 pub(crate) fn says_error(raw: &str) -> bool {
     !matches!(raw, "null" | "false" | "\"\"" | "{}")
+}
+
+/// Arguments as the wires carry them.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) enum Arguments<'a> {
+    #[default]
+    Absent,
+    Null,
+    Text(Text<'a>),
+    /// An object, or another value that is no text (Q40).
+    Value(&'a str),
+}
+
+impl<'a> Arguments<'a> {
+    pub(crate) fn read(cursor: &mut Cursor<'a>) -> Result<Self, Fault> {
+        Ok(match cursor.kind()? {
+            Kind::String => cursor.text()?.map_or(Arguments::Absent, Arguments::Text),
+            Kind::Null => {
+                cursor.skip()?;
+                Arguments::Null
+            }
+            _ => Arguments::Value(cursor.skip()?),
+        })
+    }
+
+    /// A piece of text or a whole value; an empty text is nothing. `scratch` holds a text that must be decoded.
+    pub(crate) fn part<'s>(self, scratch: &'s mut String) -> ArgumentsPart<'s>
+    where
+        'a: 's,
+    {
+        match self {
+            Arguments::Absent | Arguments::Null => ArgumentsPart::None,
+            Arguments::Text(text) if text.raw.is_empty() => ArgumentsPart::None,
+            Arguments::Text(text) => ArgumentsPart::Fragment(text.fragment(scratch)),
+            Arguments::Value(value) => ArgumentsPart::Whole(value),
+        }
+    }
+}
+
+/// The text of an object; `None` for any other value.
+pub(crate) fn object<'a>(cursor: &mut Cursor<'a>) -> Result<Option<&'a str>, Fault> {
+    let is_object = cursor.kind()? == Kind::Object;
+    Ok(Some(cursor.skip()?).filter(|_| is_object))
 }
 
 /// A server's message may be a whole page of HTML.
