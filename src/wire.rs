@@ -14,6 +14,8 @@ mod ollama;
 mod openai_chat;
 mod openai_responses;
 mod payload;
+#[cfg(test)]
+mod spoken;
 
 use std::fmt;
 
