@@ -210,6 +210,7 @@ impl<'a> Item<'a> {
         CALLS.iter().find(|known| known.wire == kind)
     }
 
+    /// Who runs it.
     pub(super) fn executor(&self, kind: &ItemType) -> Executor {
         let client = match kind.runs {
             Runs::Client => true,

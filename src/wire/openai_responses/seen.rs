@@ -19,6 +19,7 @@ pub(super) struct Identity<'a> {
     pub(super) name: &'a str,
 }
 
+/// The calls told so far in one response.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
     calls: Vec<Call>,
@@ -269,10 +270,12 @@ impl Seen {
             .map_or(index, |&at| self.address(at).0)
     }
 
+    /// Whether all was told of a call.
     pub(super) fn is_closed(&self, at: usize) -> bool {
         self.calls.get(at).is_some_and(|call| call.closed)
     }
 
+    /// Notes that all was told of a call.
     pub(super) fn close(&mut self, at: usize) {
         if let Some(call) = self.calls.get_mut(at) {
             call.closed = true;
