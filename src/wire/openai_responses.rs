@@ -1,4 +1,494 @@
-use super::Decoder;
+//! OpenAI Responses and the servers compatible with it (WIRE_FORMATS 2).
+//!
+//! Letter to the next reader. One call can be learnt three times: from its argument events, from its finished item, and from
+//! the response that the terminal embeds; each of them is all there is on some server (R1, R3, R4). So every item is looked
+//! up in [`Seen`] before it is spoken, and nothing is told twice. What closes a call is its finished item; the `.done`
+//! of its arguments only restates their text, for the item may still correct the ids (R5). The event's own `type` decides; the `event:` line may be missing, late or renamed.
+
+mod events;
+mod items;
+mod seen;
+#[cfg(test)]
+mod tests;
+mod texts;
+
+use std::borrow::Cow;
+
+use smallvec::SmallVec;
+
+use crate::delta::{
+    ArgumentsPart, CallDelta, CallKey, ClosedBy, Delta, DeltaSink, Executor, FinishMeaning, Route,
+    TextKind, ToolKind,
+};
+use crate::event::AnomalyKind;
+use crate::framing::Frame;
+use crate::json::cursor::{Cursor, Fault, Text};
+use crate::wire::Decoder;
+use crate::wire::payload::{Json, JsonDecoder, report_error};
+
+use events::{Event, Piece, read_event, read_response};
+use items::{Item, ItemType};
+use seen::{Identity, Seen};
+use texts::{Source, TEXT_KINDS, Told};
+
 pub(super) fn decoder() -> Box<dyn Decoder> {
-    super::openai_chat::decoder()
+    Box::new(Json::<OpenAiResponses>::default())
+}
+
+#[derive(Debug, Default)]
+struct OpenAiResponses {
+    stage: Stage,
+    seen: Seen,
+    /// A call was told that the caller must answer.
+    asks: bool,
+    told: Told,
+    /// Holds a decoded text while it is spoken.
+    scratch: String,
+}
+
+/// Where in a response the stream is. A body can hold several, one after another.
+///
+/// ```text
+/// Fresh --item or piece--> Running --terminal--> Ended
+///   ^                         |                    |
+///   +---- response.created ---+--------------------+   (with a Restart)
+/// ```
+#[derive(Debug, Default, PartialEq)]
+enum Stage {
+    #[default]
+    Fresh,
+    Running,
+    Ended,
+}
+
+static MCP_CALL: ToolKind = ToolKind::BuiltIn(Cow::Borrowed("mcp_call"));
+
+impl JsonDecoder for OpenAiResponses {
+    fn document(
+        &mut self,
+        text: &str,
+        frame: Frame<'_>,
+        sink: &mut dyn DeltaSink,
+    ) -> Result<(), Fault> {
+        let mut cursor = Cursor::new(text);
+        let event = read_event(&mut cursor)?;
+        cursor.end()?;
+        let kind = event.kind.map(Text::to_cow);
+        match kind.as_deref().or(frame.event).unwrap_or_default() {
+            "response.function_call_arguments.delta" => self.speak_piece(&event, None, sink),
+            "response.custom_tool_call_input.delta" => {
+                self.speak_piece(&event, Some(&ToolKind::Custom), sink)
+            }
+            "response.mcp_call_arguments.delta" => self.speak_piece(&event, Some(&MCP_CALL), sink),
+            "response.output_text.delta" => {
+                self.speak_text(&event, TextKind::Answer, Source::Piece, sink)
+            }
+            "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
+                self.speak_text(&event, TextKind::Reasoning, Source::Piece, sink);
+            }
+            "response.refusal.delta" => {
+                self.speak_text(&event, TextKind::Refusal, Source::Piece, sink)
+            }
+            "response.output_item.added" => self.speak_added(&event, sink)?,
+            "response.output_item.done" => self.speak_finished(&event, sink)?,
+            "response.function_call_arguments.done" => self.speak_restated(&event, None, sink),
+            "response.custom_tool_call_input.done" => {
+                self.speak_restated(&event, Some(&ToolKind::Custom), sink)
+            }
+            "response.mcp_call_arguments.done" => {
+                self.speak_restated(&event, Some(&MCP_CALL), sink)
+            }
+            "response.output_text.done" => {
+                self.speak_text(&event, TextKind::Answer, Source::Part, sink)
+            }
+            "response.reasoning_summary_text.done" | "response.reasoning_text.done" => {
+                self.speak_text(&event, TextKind::Reasoning, Source::Part, sink);
+            }
+            "response.refusal.done" => {
+                self.speak_text(&event, TextKind::Refusal, Source::Part, sink)
+            }
+            "response.created" => self.begin(sink),
+            kind @ ("response.completed"
+            | "response.incomplete"
+            | "response.failed"
+            | "response.cancelled") => {
+                self.end(kind, event.response, sink)?;
+            }
+            "error" => report_error(text, None, sink),
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// One call item with its texts decoded.
+struct CallItem<'a, 'i> {
+    item: &'i Item<'a>,
+    kind: &'static ItemType,
+    index: Option<i64>,
+    call_id: Cow<'a, str>,
+    item_id: Cow<'a, str>,
+    name: Cow<'a, str>,
+}
+
+impl<'a, 'i> CallItem<'a, 'i> {
+    /// `None` for an item that is no call.
+    fn new(item: &'i Item<'a>, index: Option<i64>) -> Option<Self> {
+        let kind = item.call()?;
+        let text = |text: Option<Text<'a>>| text.map(Text::to_cow).unwrap_or_default();
+        Some(CallItem {
+            item,
+            kind,
+            index,
+            call_id: text(item.call_id),
+            item_id: text(item.id),
+            name: item.name(kind),
+        })
+    }
+
+    /// Whether the caller may have to answer it.
+    fn is_asked(&self) -> bool {
+        self.item.executor(self.kind) != Executor::Provider
+    }
+
+    fn identity(&self) -> Identity<'_> {
+        Identity {
+            index: self.index,
+            call_id: &self.call_id,
+            item_id: &self.item_id,
+            name: &self.name,
+        }
+    }
+
+    /// The key of a call that was noted at this place. A finished item without a call id is known by its own id, as MCP calls
+    /// are everywhere.
+    fn key<'k>(&'k self, seen: &'k Seen, at: usize) -> CallKey<'k> {
+        let (index, item_id) = seen.address(at);
+        let id = Some(&*self.call_id)
+            .filter(|id| !id.is_empty())
+            .or(Some(&self.item_id))
+            .filter(|id| !id.is_empty());
+        CallKey {
+            index,
+            id,
+            item_id,
+            position: (0, 1),
+            ..CallKey::default()
+        }
+    }
+
+    /// Speaks all that the item says of the call, with these arguments.
+    fn speak(
+        &self,
+        key: CallKey<'_>,
+        route: Route,
+        arguments: ArgumentsPart<'_>,
+        authoritative: bool,
+        sink: &mut dyn DeltaSink,
+    ) {
+        let (server, status) = (
+            self.item.server_label.map(Text::to_cow),
+            self.item.status.map(Text::to_cow),
+        );
+        let mut call = CallDelta::new().name(&*self.name);
+        call.key = key;
+        call.route = route;
+        call.kind = Some(&self.kind.kind);
+        call.executor = Some(self.item.executor(self.kind));
+        call.server_name = server.as_deref();
+        call.status = status.as_deref();
+        call.extras = &self.item.extras;
+        call.arguments = arguments;
+        call.authoritative = authoritative;
+        sink.delta(&Delta::Call(call));
+    }
+
+    /// Speaks the finished call without closing it.
+    fn speak_whole(&self, key: CallKey<'_>, route: Route, sink: &mut dyn DeltaSink) {
+        let arguments = self.item.arguments(self.kind);
+        let arguments = arguments
+            .as_deref()
+            .map_or(ArgumentsPart::None, ArgumentsPart::Restated);
+        self.speak(key, route, arguments, true, sink);
+    }
+}
+
+impl OpenAiResponses {
+    fn speak_piece(
+        &mut self,
+        event: &Event<'_>,
+        kind: Option<&'static ToolKind>,
+        sink: &mut dyn DeltaSink,
+    ) {
+        match event.delta {
+            Piece::Text(text) => {
+                let arguments = ArgumentsPart::Fragment(text.fragment(&mut self.scratch));
+                speak_arguments(&self.seen, event, kind, arguments, sink);
+                self.stage = Stage::Running;
+            }
+            Piece::Null => sink.delta(&Delta::Anomaly(AnomalyKind::NullArguments)),
+            Piece::Absent => {}
+        }
+    }
+
+    /// The `.done` of a call's arguments, which may lack its text (R11).
+    fn speak_restated(
+        &mut self,
+        event: &Event<'_>,
+        kind: Option<&'static ToolKind>,
+        sink: &mut dyn DeltaSink,
+    ) {
+        if let Some(whole) = event.whole.map(Text::to_cow) {
+            speak_arguments(
+                &self.seen,
+                event,
+                kind,
+                ArgumentsPart::Restated(&whole),
+                sink,
+            );
+            self.stage = Stage::Running;
+        }
+    }
+
+    fn speak_text(
+        &mut self,
+        event: &Event<'_>,
+        kind: TextKind,
+        source: Source,
+        sink: &mut dyn DeltaSink,
+    ) {
+        self.stage = Stage::Running;
+        let text = match (event.delta, source) {
+            (Piece::Text(text), Source::Piece) => Some(text),
+            (_, Source::Piece) => None,
+            _ => event.whole,
+        };
+        if let Some(text) = text.filter(|text| !text.raw.is_empty())
+            && self.told.may_tell(kind, event.output_index, source)
+        {
+            sink.delta(&Delta::Text {
+                choice: 0,
+                kind,
+                text: text.fragment(&mut self.scratch),
+            });
+        }
+    }
+
+    /// `output_item.added`: the header of a call. Its first pieces may have come before it (R14).
+    fn speak_added(&mut self, event: &Event<'_>, sink: &mut dyn DeltaSink) -> Result<(), Fault> {
+        self.stage = Stage::Running;
+        self.told.begin_item(event.output_index);
+        let item = Item::read(&mut Cursor::new(event.item.unwrap_or("null")))?;
+        let Some(call) = CallItem::new(&item, event.output_index) else {
+            return Ok(());
+        };
+        let who = call.identity();
+        let repeated = self.seen.announced(&who);
+        if repeated.is_some_and(|at| self.seen.is_closed(at)) {
+            return Ok(());
+        }
+        let (at, route) = repeated.map_or_else(|| self.seen.add(&who), |at| (at, Route::Labelled));
+        self.asks |= call.is_asked();
+        let key = CallKey {
+            id: call.kind.announced_id(&call.call_id, &call.item_id),
+            ..call.key(&self.seen, at)
+        };
+        let beginning = item.beginning(call.kind).filter(|_| repeated.is_none());
+        let arguments = beginning.map_or(ArgumentsPart::None, |text| {
+            ArgumentsPart::Fragment(text.fragment(&mut self.scratch))
+        });
+        call.speak(key, route, arguments, false, sink);
+        Ok(())
+    }
+
+    /// `output_item.done`: the whole item, which closes its call.
+    fn speak_finished(&mut self, event: &Event<'_>, sink: &mut dyn DeltaSink) -> Result<(), Fault> {
+        self.stage = Stage::Running;
+        let item = Item::read(&mut Cursor::new(event.item.unwrap_or("null")))?;
+        let Some(call) = CallItem::new(&item, event.output_index) else {
+            self.speak_texts(&item, event.output_index, sink);
+            return Ok(());
+        };
+        let known = self.seen.restated(&call.identity());
+        // A call that was cut stays open until the terminal says what cut it.
+        let is_cut = item.status.is_some_and(|status| status.raw == "incomplete");
+        if let Some(at) = self.speak_call(&call, known, sink).filter(|_| !is_cut) {
+            self.close(&call, at, sink);
+        }
+        Ok(())
+    }
+
+    /// Speaks a finished call, unless it was closed before. It is not closed here: a terminal's reason comes in between.
+    fn speak_call(
+        &mut self,
+        call: &CallItem<'_, '_>,
+        known: Option<usize>,
+        sink: &mut dyn DeltaSink,
+    ) -> Option<usize> {
+        let (at, route) = match known {
+            Some(at) if self.seen.is_closed(at) => return None,
+            Some(at) => {
+                self.seen.learn(at, &call.identity());
+                (at, Route::Labelled)
+            }
+            None => self.seen.add(&call.identity()),
+        };
+        self.asks |= call.is_asked();
+        call.speak_whole(call.key(&self.seen, at), route, sink);
+        Some(at)
+    }
+
+    fn close(&mut self, call: &CallItem<'_, '_>, at: usize, sink: &mut dyn DeltaSink) {
+        sink.delta(&Delta::Close {
+            key: call.key(&self.seen, at),
+            by: ClosedBy::Restated,
+        });
+        self.seen.close(at);
+    }
+
+    /// The texts of a finished message or reasoning item, as far as they were not told piece by piece.
+    fn speak_texts(&mut self, item: &Item<'_>, index: Option<i64>, sink: &mut dyn DeltaSink) {
+        let texts = item.texts();
+        for kind in TEXT_KINDS {
+            let mut of_kind = texts
+                .iter()
+                .filter(|(found, text)| *found == kind && !text.raw.is_empty())
+                .peekable();
+            if of_kind.peek().is_some() && self.told.may_tell(kind, index, Source::Item) {
+                for (_, text) in of_kind {
+                    sink.delta(&Delta::Text {
+                        choice: 0,
+                        kind,
+                        text: text.fragment(&mut self.scratch),
+                    });
+                }
+            }
+        }
+    }
+
+    /// A response begins. One that began already is over or abandoned: its labels mean nothing any more.
+    fn begin(&mut self, sink: &mut dyn DeltaSink) {
+        if self.stage != Stage::Fresh {
+            sink.delta(&Delta::Restart);
+            *self = OpenAiResponses {
+                scratch: std::mem::take(&mut self.scratch),
+                ..OpenAiResponses::default()
+            };
+        }
+    }
+
+    fn end(
+        &mut self,
+        terminal: &str,
+        response: Option<&str>,
+        sink: &mut dyn DeltaSink,
+    ) -> Result<(), Fault> {
+        if std::mem::replace(&mut self.stage, Stage::Ended) == Stage::Ended {
+            return Ok(());
+        }
+        let response = read_response(&mut Cursor::new(response.unwrap_or("null")))?;
+        // The response's own status outranks an event that only says that all is well.
+        let status = response.status.map(Text::to_cow);
+        let outcome = match (
+            terminal.strip_prefix("response.").unwrap_or(terminal),
+            status.as_deref(),
+        ) {
+            ("completed", Some(status @ ("incomplete" | "failed" | "cancelled"))) => status,
+            (terminal, _) => terminal,
+        };
+        let failed = matches!(outcome, "failed" | "cancelled");
+        // The places of a snapshot need not be those of the events, so a kind of text is told from there only if none of it was.
+        let told = self.told.kinds();
+        for (item, at) in response.output.iter().zip(0..) {
+            if item.texts().iter().all(|(kind, _)| !told.contains(kind)) {
+                self.speak_texts(item, Some(at), sink);
+            }
+        }
+        let calls: Vec<_> = response
+            .output
+            .iter()
+            .zip(0..)
+            .filter_map(|(item, at)| CallItem::new(item, Some(at)))
+            .collect();
+        let identities: Vec<_> = calls.iter().map(CallItem::identity).collect();
+        let mut open: SmallVec<[_; 4]> = SmallVec::new();
+        for (call, known) in calls.iter().zip(self.seen.repeated(&identities)) {
+            open.extend(self.speak_call(call, known, sink).map(|at| (call, at)));
+        }
+        if !failed {
+            self.speak_reason(outcome, response.reason, sink);
+        }
+        for (call, at) in open {
+            // What a failed response did not complete stays open, and the error flags it.
+            if !failed
+                || call
+                    .item
+                    .status
+                    .is_some_and(|status| status.raw == "completed")
+            {
+                self.close(call, at, sink);
+            }
+        }
+        if let Some(usage) = response.usage {
+            sink.delta(&Delta::Usage(usage));
+        }
+        match response.error {
+            _ if !failed => sink.delta(&Delta::End),
+            Some(error) => report_error(error, None, sink),
+            None => {
+                let message = format!("the response was {outcome} without a reason");
+                sink.delta(&Delta::Error {
+                    last: true,
+                    message: &message,
+                    code: Some(outcome),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// `completed` says nothing of calls, and every other reason but a filter's means that the answer was cut.
+    fn speak_reason(&self, outcome: &str, reason: Option<Text<'_>>, sink: &mut dyn DeltaSink) {
+        let reason = reason.map(Text::to_cow).filter(|_| outcome == "incomplete");
+        let reason = reason.as_deref().unwrap_or(outcome);
+        let meaning = match outcome {
+            "incomplete" if reason == "content_filter" => FinishMeaning::Filtered,
+            "incomplete" => FinishMeaning::Length,
+            _ if self.asks => FinishMeaning::ToolCalls,
+            _ => FinishMeaning::Stop,
+        };
+        sink.delta(&Delta::Finish {
+            choice: 0,
+            reason,
+            native: None,
+            meaning,
+        });
+    }
+}
+
+/// A piece of argument text, or the text restated. Where the index is the label of one known call it says all: ids that rotate
+/// or are only temporary (R9) are noise then, and not handed on. Else the event may be all there is of its call.
+fn speak_arguments(
+    seen: &Seen,
+    event: &Event<'_>,
+    kind: Option<&'static ToolKind>,
+    arguments: ArgumentsPart<'_>,
+    sink: &mut dyn DeltaSink,
+) {
+    let mut call = CallDelta::new();
+    call.route = Route::Labelled;
+    call.arguments = arguments;
+    if seen.is_label(event.output_index) {
+        call.key.index = event.output_index;
+        return sink.delta(&Delta::Call(call));
+    }
+    let [item_id, call_id, name] =
+        [event.item_id, event.call_id, event.name].map(|text| text.map(Text::to_cow));
+    call = call.id(call_id.as_deref()).name(name.as_deref());
+    call.key.index =
+        seen.index_of_piece(event.output_index, item_id.as_deref().unwrap_or_default());
+    call.key.item_id = item_id.as_deref();
+    call.kind = kind;
+    call.executor = (kind == Some(&MCP_CALL)).then_some(Executor::Provider);
+    sink.delta(&Delta::Call(call));
 }

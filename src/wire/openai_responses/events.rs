@@ -1,0 +1,97 @@
+//! The provider events of Responses, read and not yet spoken.
+
+use smallvec::SmallVec;
+
+use super::items::Item;
+use crate::json::cursor::{Cursor, Fault, Kind, Text};
+use crate::wire::payload::says_error;
+
+/// One event.
+#[derive(Default)]
+pub(super) struct Event<'a> {
+    pub(super) kind: Option<Text<'a>>,
+    pub(super) output_index: Option<i64>,
+    pub(super) item_id: Option<Text<'a>>,
+    pub(super) call_id: Option<Text<'a>>,
+    pub(super) name: Option<Text<'a>>,
+    pub(super) delta: Piece<'a>,
+    /// The full text of a `.done` event: `arguments`, `input`, `text` or `refusal`.
+    pub(super) whole: Option<Text<'a>>,
+    pub(super) item: Option<&'a str>,
+    pub(super) response: Option<&'a str>,
+}
+
+#[derive(Clone, Copy, Default)]
+pub(super) enum Piece<'a> {
+    #[default]
+    Absent,
+    Null,
+    Text(Text<'a>),
+}
+
+/// What a terminal embeds.
+#[derive(Default)]
+pub(super) struct Response<'a> {
+    pub(super) status: Option<Text<'a>>,
+    /// `incomplete_details.reason`.
+    pub(super) reason: Option<Text<'a>>,
+    pub(super) error: Option<&'a str>,
+    pub(super) usage: Option<&'a str>,
+    pub(super) output: SmallVec<[Item<'a>; 4]>,
+}
+
+pub(super) fn read_event<'a>(cursor: &mut Cursor<'a>) -> Result<Event<'a>, Fault> {
+    let mut event = Event::default();
+    cursor.members(|cursor, key| {
+        match key {
+            "type" => event.kind = cursor.text()?,
+            "output_index" => event.output_index = cursor.integer()?.filter(|index| *index >= 0),
+            "item_id" => event.item_id = cursor.label()?,
+            "call_id" => event.call_id = cursor.label()?,
+            "name" => event.name = cursor.label()?,
+            "delta" => {
+                let is_null = cursor.kind()? == Kind::Null;
+                event.delta = match cursor.text()? {
+                    Some(text) => Piece::Text(text),
+                    None if is_null => Piece::Null,
+                    None => Piece::Absent,
+                };
+            }
+            "arguments" | "input" | "text" | "refusal" => {
+                event.whole = cursor.text()?.or(event.whole)
+            }
+            "item" => event.item = Some(cursor.skip()?),
+            "response" => event.response = Some(cursor.skip()?),
+            _ => drop(cursor.skip()?),
+        }
+        Ok(())
+    })?;
+    Ok(event)
+}
+
+pub(super) fn read_response<'a>(cursor: &mut Cursor<'a>) -> Result<Response<'a>, Fault> {
+    let mut response = Response::default();
+    cursor.members(|cursor, key| {
+        match key {
+            "status" => response.status = cursor.label()?,
+            "incomplete_details" => {
+                cursor.members(|cursor, key| {
+                    match key {
+                        "reason" => response.reason = cursor.label()?,
+                        _ => drop(cursor.skip()?),
+                    }
+                    Ok(())
+                })?;
+            }
+            "error" => response.error = Some(cursor.skip()?).filter(|error| says_error(error)),
+            "usage" => response.usage = Some(cursor.skip()?).filter(|usage| usage.starts_with('{')),
+            "output" => cursor.elements(|cursor| {
+                response.output.push(Item::read(cursor)?);
+                Ok(())
+            })?,
+            _ => drop(cursor.skip()?),
+        }
+        Ok(())
+    })?;
+    Ok(response)
+}
