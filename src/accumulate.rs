@@ -757,11 +757,12 @@ impl Accumulator {
             .map(|(_, reason)| reason);
         let meaning = reason.map(|reason| reason.meaning);
         // A reason that says the answer was cut means the newest call (11.6). A whole object stays whole all the same.
-        let cut = self.newest.contains(&(choice, at))
-            && matches!(
-                meaning,
-                Some(FinishMeaning::Length | FinishMeaning::Filtered | FinishMeaning::Error)
-            );
+        let cut = slot.call.is_cut()
+            || self.newest.contains(&(choice, at))
+                && matches!(
+                    meaning,
+                    Some(FinishMeaning::Length | FinishMeaning::Filtered | FinishMeaning::Error)
+                );
         let discarded = matches!(by, ClosedBy::Restart | ClosedBy::Mirrored);
         let unconfirmed = discarded || matches!(by, ClosedBy::Unconfirmed | ClosedBy::Error);
         let closing = Closing {

@@ -166,6 +166,8 @@ pub struct CallDelta<'a> {
     pub extras: &'a [(&'a str, &'a str)],
     /// The provider's own word on the item, such as `incomplete`.
     pub status: Option<&'a str>,
+    /// The provider says that this call was cut. It is believed where the text cannot show it: blank and free text.
+    pub cut: bool,
     /// The id and name of this delta replace those held, as long as the call was not emitted (WIRE_FORMATS 11.2.4).
     pub authoritative: bool,
 }

@@ -39,6 +39,8 @@ pub struct PartialCall {
     executor: Executor,
     server_name: Option<String>,
     status: Option<String>,
+    /// The provider says that the call was cut.
+    cut: bool,
     extras: Map<String, Value>,
     text: String,
     scan: Scan,
@@ -97,6 +99,7 @@ impl PartialCall {
             executor: Executor::Client,
             server_name: None,
             status: None,
+            cut: false,
             extras: Map::new(),
             text: String::new(),
             scan: Scan::default(),
@@ -196,6 +199,11 @@ impl PartialCall {
                     .is_some_and(|initial| initial.len() > 2))
     }
 
+    /// Whether the provider says that the call was cut.
+    pub(crate) fn is_cut(&self) -> bool {
+        self.cut
+    }
+
     /// Whatever the text will say, it cannot be believed.
     pub(crate) fn damage(&mut self, why: ProblemKind) {
         self.damaged.get_or_insert((why, self.text.len()));
@@ -215,6 +223,7 @@ impl PartialCall {
         if let Some(status) = delta.status {
             self.status = Some(status.to_owned());
         }
+        self.cut |= delta.cut;
         for &(name, raw) in delta.extras {
             if let Ok(value) = serde_json::from_str(raw) {
                 self.extras.insert(name.to_owned(), value);

@@ -204,6 +204,11 @@ impl<'a> Cursor<'a> {
         })
     }
 
+    /// True for `true`, false for anything else.
+    pub(crate) fn boolean(&mut self) -> Step<bool> {
+        Ok(self.raw()? == "true")
+    }
+
     /// Passes over any value, checked.
     #[inline]
     pub(crate) fn skip(&mut self) -> Step<()> {

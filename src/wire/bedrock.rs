@@ -86,11 +86,11 @@ const KINDS: [&str; 7] = [
 impl JsonDecoder for Bedrock {
     fn document(
         &mut self,
-        text: &str,
+        cursor: Cursor<'_>,
         frame: Frame<'_>,
         sink: &mut dyn DeltaSink,
     ) -> Result<(), Fault> {
-        if let Some(bytes) = self.converse.event(text, frame.event, sink)? {
+        if let Some(bytes) = self.converse.event(cursor, frame.event, sink)? {
             self.chunk(bytes, frame, sink);
         }
         Ok(())
@@ -122,7 +122,7 @@ impl Bedrock {
                 sink,
             );
         }
-        if self.converse.event(&text, None, sink).is_err() {
+        if self.converse.event(Cursor::new(&text), None, sink).is_err() {
             sink.delta(&Delta::Undecodable {
                 problem: "a chunk's bytes are not JSON",
             });
@@ -144,8 +144,7 @@ fn is_wrapped(text: &str) -> bool {
     })
 }
 
-fn read_body<'a>(text: &'a str) -> Result<Body<'a>, Fault> {
-    let mut cursor = Cursor::new(text);
+fn read_body<'a>(mut cursor: Cursor<'a>) -> Result<Body<'a>, Fault> {
     let mut body = Body::default();
     cursor.members(|cursor, key| {
         match key {
@@ -156,15 +155,15 @@ fn read_body<'a>(text: &'a str) -> Result<Body<'a>, Fault> {
                     "toolUse" if cursor.kind()? == Kind::Object => {
                         body.tool = Some(read_tool(cursor)?)
                     }
-                    _ => drop(cursor.skip()?),
+                    _ => cursor.skip()?,
                 }
                 Ok(())
             })?),
             "stopReason" => body.reason = cursor.label()?,
-            "usage" => body.usage = Some(cursor.skip()?).filter(|usage| usage.starts_with('{')),
+            "usage" => body.usage = Some(cursor.raw()?).filter(|usage| usage.starts_with('{')),
             "bytes" => body.bytes = cursor.text()?,
             _ => {
-                let value = cursor.skip()?;
+                let value = cursor.raw()?;
                 let kind = KINDS
                     .iter()
                     .find(|kind| **kind == key)
@@ -192,8 +191,8 @@ fn read_tool<'a>(cursor: &mut Cursor<'a>) -> Result<ToolUse<'a>, Fault> {
                     .text()?
                     .is_some_and(|kind| kind.raw == "server_tool_use")
             }
-            "input" => tool.input = Some(cursor.skip()?).filter(|input| input.starts_with('{')),
-            _ => drop(cursor.skip()?),
+            "input" => tool.input = Some(cursor.raw()?).filter(|input| input.starts_with('{')),
+            _ => cursor.skip()?,
         }
         Ok(())
     })?;
@@ -204,11 +203,11 @@ fn read_delta<'a>(cursor: &mut Cursor<'a>, body: &mut Body<'a>) -> Result<(), Fa
     let read = |cursor: &mut Cursor<'a>, key: &str, body: &mut Body<'a>| {
         match (key, cursor.kind()?) {
             ("input", Kind::String) => body.arguments = cursor.text()?.map(Arguments::Text),
-            ("input", Kind::Object) => body.arguments = Some(Arguments::Whole(cursor.skip()?)),
+            ("input", Kind::Object) => body.arguments = Some(Arguments::Whole(cursor.raw()?)),
             ("signature" | "redactedContent", _) => {
                 body.text = cursor.text()?.map(|text| (TextKind::Signature, text))
             }
-            _ => drop(cursor.skip()?),
+            _ => cursor.skip()?,
         }
         Ok(())
     };
@@ -224,7 +223,7 @@ fn read_delta<'a>(cursor: &mut Cursor<'a>, body: &mut Body<'a>) -> Result<(), Fa
                     _ => read(cursor, key, body),
                 })?),
                 "text" => body.text = cursor.text()?.map(|text| (TextKind::Answer, text)),
-                _ => drop(cursor.skip()?),
+                _ => cursor.skip()?,
             }
             Ok(())
         })
@@ -235,18 +234,20 @@ impl Converse {
     /// Reads and speaks one event; hands out the base64 text of a `chunk`.
     fn event<'a>(
         &mut self,
-        text: &'a str,
+        cursor: Cursor<'a>,
         kind: Option<&str>,
         sink: &mut dyn DeltaSink,
     ) -> Result<Option<Text<'a>>, Fault> {
-        let mut body = read_body(text)?;
+        let mut body = read_body(cursor)?;
         let mut bytes = None;
         let wrapped = std::mem::take(&mut body.wrapped);
         if wrapped.is_empty() {
             bytes = self.speak(kind.unwrap_or_default(), &body, sink);
         }
         for (kind, text) in wrapped {
-            bytes = self.speak(kind, &read_body(text)?, sink).or(bytes);
+            bytes = self
+                .speak(kind, &read_body(Cursor::new(text))?, sink)
+                .or(bytes);
         }
         if let Some((code, problem)) = body.exception {
             report_error(problem, Some(&code), sink);

@@ -45,11 +45,10 @@ struct Call<'a> {
 impl JsonDecoder for Cohere {
     fn document(
         &mut self,
-        text: &str,
+        mut cursor: Cursor<'_>,
         frame: Frame<'_>,
         sink: &mut dyn DeltaSink,
     ) -> Result<(), Fault> {
-        let mut cursor = Cursor::new(text);
         let event = read_event(&mut cursor)?;
         cursor.end()?;
         let kind = event.kind.map(Text::to_cow);
@@ -77,7 +76,7 @@ impl JsonDecoder for Cohere {
                 }
             }
             "message-end" => speak_end(&event, sink),
-            "error" => report_error(event.error.unwrap_or(text), None, sink),
+            "error" => report_error(event.error.unwrap_or(cursor.document()), None, sink),
             _ => {
                 if let Some(error) = event.error {
                     report_error(error, None, sink);
@@ -99,13 +98,13 @@ fn read_event<'a>(cursor: &mut Cursor<'a>) -> Result<Event<'a>, Fault> {
                     "message" => read_message(cursor, &mut event)?,
                     "finish_reason" => event.reason = cursor.label()?,
                     "usage" => event.usage = object(cursor)?,
-                    "error" => event.error = Some(cursor.skip()?).filter(|raw| says_error(raw)),
-                    _ => drop(cursor.skip()?),
+                    "error" => event.error = Some(cursor.raw()?).filter(|raw| says_error(raw)),
+                    _ => cursor.skip()?,
                 }
                 Ok(())
             })?),
-            "error" => event.error = Some(cursor.skip()?).filter(|raw| says_error(raw)),
-            _ => drop(cursor.skip()?),
+            "error" => event.error = Some(cursor.raw()?).filter(|raw| says_error(raw)),
+            _ => cursor.skip()?,
         }
         Ok(())
     })?;
@@ -130,13 +129,13 @@ fn read_message<'a>(cursor: &mut Cursor<'a>, event: &mut Event<'a>) -> Result<()
                     match key {
                         "text" => push(TextKind::Answer, cursor.text()?),
                         "thinking" => push(TextKind::Reasoning, cursor.text()?),
-                        _ => drop(cursor.skip()?),
+                        _ => cursor.skip()?,
                     }
                     Ok(())
                 });
                 content.map(drop)
             })?,
-            _ => drop(cursor.skip()?),
+            _ => cursor.skip()?,
         }
         Ok(())
     });
@@ -152,11 +151,11 @@ fn read_call<'a>(cursor: &mut Cursor<'a>) -> Result<Call<'a>, Fault> {
                 match key {
                     "name" => call.name = cursor.label()?,
                     "arguments" => call.arguments = Arguments::read(cursor)?,
-                    _ => drop(cursor.skip()?),
+                    _ => cursor.skip()?,
                 }
                 Ok(())
             })?),
-            _ => drop(cursor.skip()?),
+            _ => cursor.skip()?,
         }
         Ok(())
     })?;

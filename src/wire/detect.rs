@@ -75,7 +75,7 @@ fn read(data: &str) -> Evidence<'_> {
                     return Ok(());
                 }
                 "error" => {
-                    evidence.error |= says_error(cursor.skip()?);
+                    evidence.error |= says_error(cursor.raw()?);
                     return Ok(());
                 }
                 "choices" => evidence.chat = true,
@@ -85,7 +85,7 @@ fn read(data: &str) -> Evidence<'_> {
                 "bytes" => evidence.bytes = true,
                 _ => {}
             }
-            cursor.skip().map(drop)
+            cursor.skip()
         });
         members.map(drop)
     });

@@ -109,11 +109,10 @@ struct Provider<'a> {
 impl JsonDecoder for Gemini {
     fn document(
         &mut self,
-        text: &str,
+        mut cursor: Cursor<'_>,
         _: Frame<'_>,
         sink: &mut dyn DeltaSink,
     ) -> Result<(), Fault> {
-        let mut cursor = Cursor::new(text);
         let mut chunks = SmallVec::<[Chunk<'_>; 1]>::new();
         // An error can come as an array of one (4.5).
         cursor.elements(|cursor| {
@@ -153,13 +152,13 @@ fn read_chunk<'a>(cursor: &mut Cursor<'a>) -> Result<Chunk<'a>, Fault> {
             "promptFeedback" => drop(cursor.members(|cursor, key| {
                 match key {
                     "blockReason" => chunk.block_reason = cursor.label()?,
-                    _ => drop(cursor.skip()?),
+                    _ => cursor.skip()?,
                 }
                 Ok(())
             })?),
             "usageMetadata" => chunk.usage = object(cursor)?,
-            "error" => chunk.error = Some(cursor.skip()?).filter(|error| says_error(error)),
-            _ => drop(cursor.skip()?),
+            "error" => chunk.error = Some(cursor.raw()?).filter(|error| says_error(error)),
+            _ => cursor.skip()?,
         }
         Ok(())
     })?;
@@ -181,10 +180,10 @@ fn read_candidate<'a>(cursor: &mut Cursor<'a>) -> Result<Candidate<'a>, Fault> {
                     candidate.parts.push(read_part(cursor)?);
                     Ok(())
                 }),
-                _ => cursor.skip().map(drop),
+                _ => cursor.skip(),
             })?),
             "finishReason" => candidate.reason = cursor.label()?,
-            _ => drop(cursor.skip()?),
+            _ => cursor.skip()?,
         }
         Ok(())
     })?;
@@ -202,8 +201,7 @@ fn read_part<'a>(cursor: &mut Cursor<'a>) -> Result<Part<'a>, Fault> {
             }
             "thought" => part.thought = cursor.boolean()?,
             "thoughtSignature" => {
-                part.signature =
-                    Some(cursor.skip()?).filter(|raw| !matches!(*raw, "null" | "\"\""));
+                part.signature = Some(cursor.raw()?).filter(|raw| !matches!(*raw, "null" | "\"\""));
             }
             "functionCall" if cursor.kind()? == Kind::Object => {
                 part.what = What::Call(read_call(cursor)?);
@@ -214,7 +212,7 @@ fn read_part<'a>(cursor: &mut Cursor<'a>) -> Result<Part<'a>, Fault> {
             "toolCall" if cursor.kind()? == Kind::Object => {
                 part.what = What::Provider(read_provider(cursor, "toolCall")?);
             }
-            _ => drop(cursor.skip()?),
+            _ => cursor.skip()?,
         }
         Ok(())
     })?;
@@ -227,10 +225,10 @@ fn read_call<'a>(cursor: &mut Cursor<'a>) -> Result<Call<'a>, Fault> {
         match key {
             "id" => call.id = cursor.label()?,
             "name" => call.name = cursor.label()?,
-            "args" => call.args = Some(cursor.skip()?).filter(|&args| args != "null"),
-            "partialArgs" => call.entries = Some(cursor.skip()?).filter(|&raw| raw != "null"),
+            "args" => call.args = Some(cursor.raw()?).filter(|&args| args != "null"),
+            "partialArgs" => call.entries = Some(cursor.raw()?).filter(|&raw| raw != "null"),
             "willContinue" => call.continues = cursor.boolean()?,
-            _ => drop(cursor.skip()?),
+            _ => cursor.skip()?,
         }
         Ok(())
     })?;
@@ -246,10 +244,10 @@ fn read_provider<'a>(cursor: &mut Cursor<'a>, kind: &'static str) -> Result<Prov
         match key {
             "id" => provider.id = cursor.label()?,
             "toolType" => provider.tool = cursor.label()?,
-            "args" => provider.args = Some(cursor.skip()?).filter(|&args| args != "null"),
-            "language" => provider.language = Some(cursor.skip()?),
-            "code" => provider.code = Some(cursor.skip()?),
-            _ => drop(cursor.skip()?),
+            "args" => provider.args = Some(cursor.raw()?).filter(|&args| args != "null"),
+            "language" => provider.language = Some(cursor.raw()?),
+            "code" => provider.code = Some(cursor.raw()?),
+            _ => cursor.skip()?,
         }
         Ok(())
     })?;

@@ -51,11 +51,10 @@ struct Step<'a> {
 impl JsonDecoder for GeminiInteractions {
     fn document(
         &mut self,
-        text: &str,
+        mut cursor: Cursor<'_>,
         frame: Frame<'_>,
         sink: &mut dyn DeltaSink,
     ) -> Result<(), Fault> {
-        let mut cursor = Cursor::new(text);
         let event = read_event(&mut cursor)?;
         cursor.end()?;
         let kind = event.kind.map(Text::to_cow);
@@ -84,7 +83,7 @@ impl JsonDecoder for GeminiInteractions {
                     None => sink.delta(&Delta::End),
                 }
             }
-            "error" => report_error(event.error.unwrap_or(text), None, sink),
+            "error" => report_error(event.error.unwrap_or(cursor.document()), None, sink),
             _ => {
                 if let Some(error) = event.error {
                     report_error(error, None, sink);
@@ -107,12 +106,12 @@ fn read_event<'a>(cursor: &mut Cursor<'a>) -> Result<Event<'a>, Fault> {
                     "status" => event.status = cursor.label()?,
                     "usage" => event.usage = object(cursor)?,
                     "error" => event.error = error(cursor)?,
-                    _ => drop(cursor.skip()?),
+                    _ => cursor.skip()?,
                 }
                 Ok(())
             })?),
             "error" => event.error = error(cursor)?,
-            _ => drop(cursor.skip()?),
+            _ => cursor.skip()?,
         }
         Ok(())
     })?;
@@ -120,7 +119,7 @@ fn read_event<'a>(cursor: &mut Cursor<'a>) -> Result<Event<'a>, Fault> {
 }
 
 fn error<'a>(cursor: &mut Cursor<'a>) -> Result<Option<&'a str>, Fault> {
-    Ok(Some(cursor.skip()?).filter(|error| says_error(error)))
+    Ok(Some(cursor.raw()?).filter(|error| says_error(error)))
 }
 
 fn read_step<'a>(cursor: &mut Cursor<'a>) -> Result<Step<'a>, Fault> {
@@ -133,7 +132,7 @@ fn read_step<'a>(cursor: &mut Cursor<'a>) -> Result<Step<'a>, Fault> {
             "server_name" => step.server_name = cursor.label()?,
             "arguments" | "partial_arguments" => step.arguments = Arguments::read(cursor)?,
             "signature" => {
-                let signature = Some(cursor.skip()?);
+                let signature = Some(cursor.raw()?);
                 step.signature = signature.filter(|raw| !matches!(*raw, "null" | "\"\""));
             }
             "text" => step.text = cursor.text()?,
@@ -143,13 +142,13 @@ fn read_step<'a>(cursor: &mut Cursor<'a>) -> Result<Step<'a>, Fault> {
                     .members(|cursor, key| {
                         match key {
                             "text" => step.summary = cursor.text()?,
-                            _ => drop(cursor.skip()?),
+                            _ => cursor.skip()?,
                         }
                         Ok(())
                     })
                     .map(drop)
             })?,
-            _ => drop(cursor.skip()?),
+            _ => cursor.skip()?,
         }
         Ok(())
     })?;

@@ -58,11 +58,10 @@ const COUNTERS: [&str; 6] = [
 impl JsonDecoder for Ollama {
     fn document(
         &mut self,
-        text: &str,
+        mut cursor: Cursor<'_>,
         _: Frame<'_>,
         sink: &mut dyn DeltaSink,
     ) -> Result<(), Fault> {
-        let mut cursor = Cursor::new(text);
         let line = read_line(&mut cursor)?;
         cursor.end()?;
         self.speak(&line, sink);
@@ -77,13 +76,13 @@ fn read_line<'a>(cursor: &mut Cursor<'a>) -> Result<Line<'a>, Fault> {
             "message" => read_message(cursor, &mut line)?,
             "done" => line.done = cursor.boolean()?,
             "done_reason" => line.reason = cursor.label()?,
-            "error" => line.error = Some(cursor.skip()?).filter(|error| says_error(error)),
+            "error" => line.error = Some(cursor.raw()?).filter(|error| says_error(error)),
             _ => {
                 let counter = COUNTERS.into_iter().find(|&counter| counter == key);
-                let is_number = cursor.kind()? == Kind::Number;
-                let value = cursor.skip()?;
-                line.counters
-                    .extend(counter.filter(|_| is_number).map(|name| (name, value)));
+                match counter.filter(|_| cursor.kind() == Ok(Kind::Number)) {
+                    Some(name) => line.counters.push((name, cursor.raw()?)),
+                    None => cursor.skip()?,
+                }
             }
         }
         Ok(())
@@ -102,7 +101,7 @@ fn read_message<'a>(cursor: &mut Cursor<'a>, line: &mut Line<'a>) -> Result<(), 
             }
             "content" => TextKind::Answer,
             "thinking" => TextKind::Reasoning,
-            _ => return cursor.skip().map(drop),
+            _ => return cursor.skip(),
         };
         let text = cursor.text()?.filter(|text| !text.raw.is_empty());
         line.texts.extend(text.map(|text| (kind, text)));
@@ -121,11 +120,11 @@ fn read_call<'a>(cursor: &mut Cursor<'a>) -> Result<Call<'a>, Fault> {
                     "index" => call.index = cursor.integer()?,
                     "name" => call.name = cursor.label()?,
                     "arguments" => call.arguments = Arguments::read(cursor)?,
-                    _ => drop(cursor.skip()?),
+                    _ => cursor.skip()?,
                 }
                 Ok(())
             })?),
-            _ => drop(cursor.skip()?),
+            _ => cursor.skip()?,
         }
         Ok(())
     })?;

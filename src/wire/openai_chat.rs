@@ -13,7 +13,7 @@ use crate::event::AnomalyKind;
 use crate::framing::Frame;
 use crate::json::cursor::{Cursor, Fault, Kind, Text};
 use crate::wire::Decoder;
-use crate::wire::payload::{Json, JsonDecoder, report_error, says_error};
+use crate::wire::payload::{Arguments, Json, JsonDecoder, object, report_error, says_error};
 
 pub(super) fn decoder() -> Box<dyn Decoder> {
     Box::new(Json::<OpenAiChat>::default())
@@ -60,16 +60,6 @@ struct Entry<'a> {
     extras: Vec<(&'static str, &'a str)>,
 }
 
-#[derive(Default)]
-enum Arguments<'a> {
-    #[default]
-    Absent,
-    Null,
-    Text(Text<'a>),
-    /// An object, or another value that is no text (Q40).
-    Value(&'a str),
-}
-
 impl JsonDecoder for OpenAiChat {
     const ECHOES: bool = true;
 
@@ -100,17 +90,12 @@ fn read_chunk<'a>(cursor: &mut Cursor<'a>, chunk: &mut Chunk<'a>) -> Result<(), 
             })?,
             "error" => chunk.error = Some(cursor.raw()?).filter(|error| says_error(error)),
             "object" => chunk.is_error = cursor.text()?.is_some_and(|object| object.raw == "error"),
-            "usage" | "x_groq" => chunk.usage = usage(cursor)?.or(chunk.usage),
+            "usage" | "x_groq" => chunk.usage = object(cursor)?.or(chunk.usage),
             _ => cursor.skip()?,
         }
         Ok(())
     };
     cursor.members(visit).map(drop)
-}
-
-fn usage<'a>(cursor: &mut Cursor<'a>) -> Result<Option<&'a str>, Fault> {
-    let is_object = cursor.kind()? == Kind::Object;
-    Ok(Some(cursor.raw()?).filter(|_| is_object))
 }
 
 fn read_choice<'a>(cursor: &mut Cursor<'a>, choice: &mut Choice<'a>) -> Result<(), Fault> {
@@ -131,7 +116,7 @@ fn read_choice<'a>(cursor: &mut Cursor<'a>, choice: &mut Choice<'a>) -> Result<(
                 .map(drop)?,
             "finish_reason" => choice.reason = cursor.label()?,
             "native_finish_reason" => choice.native = cursor.label()?,
-            "usage" => choice.usage = usage(cursor)?,
+            "usage" => choice.usage = object(cursor)?,
             _ => cursor.skip()?,
         }
         Ok(())
@@ -251,16 +236,7 @@ fn read_function<'a>(cursor: &mut Cursor<'a>, entry: &mut Entry<'a>) -> Result<(
             match key {
                 "name" => entry.name = cursor.label()?.or(entry.name),
                 "id" => entry.inner_id = cursor.label()?,
-                "arguments" | "input" => {
-                    entry.arguments = match cursor.kind()? {
-                        Kind::String => cursor.text()?.map_or(Arguments::Absent, Arguments::Text),
-                        Kind::Null => {
-                            cursor.skip()?;
-                            Arguments::Null
-                        }
-                        _ => Arguments::Value(cursor.raw()?),
-                    }
-                }
+                "arguments" | "input" => entry.arguments = Arguments::read(cursor)?,
                 _ => cursor.skip()?,
             }
             Ok(())

@@ -66,11 +66,10 @@ static MCP_CALL: ToolKind = ToolKind::BuiltIn(Cow::Borrowed("mcp_call"));
 impl JsonDecoder for OpenAiResponses {
     fn document(
         &mut self,
-        text: &str,
+        mut cursor: Cursor<'_>,
         frame: Frame<'_>,
         sink: &mut dyn DeltaSink,
     ) -> Result<(), Fault> {
-        let mut cursor = Cursor::new(text);
         let event = read_event(&mut cursor)?;
         cursor.end()?;
         let kind = event.kind.map(Text::to_cow);
@@ -114,7 +113,7 @@ impl JsonDecoder for OpenAiResponses {
             | "response.cancelled") => {
                 self.end(kind, event.response, sink)?;
             }
-            "error" => report_error(text, None, sink),
+            "error" => report_error(cursor.document(), None, sink),
             _ => {}
         }
         Ok(())
@@ -197,6 +196,7 @@ impl<'a, 'i> CallItem<'a, 'i> {
         call.executor = Some(self.item.executor(self.kind));
         call.server_name = server.as_deref();
         call.status = status.as_deref();
+        call.cut = status.as_deref() == Some("incomplete");
         call.extras = &self.item.extras;
         call.arguments = arguments;
         call.authoritative = authoritative;

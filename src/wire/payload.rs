@@ -273,7 +273,7 @@ impl<'a> Arguments<'a> {
                 cursor.skip()?;
                 Arguments::Null
             }
-            _ => Arguments::Value(cursor.skip()?),
+            _ => Arguments::Value(cursor.raw()?),
         })
     }
 
@@ -294,7 +294,7 @@ impl<'a> Arguments<'a> {
 /// The text of an object; `None` for any other value.
 pub(crate) fn object<'a>(cursor: &mut Cursor<'a>) -> Result<Option<&'a str>, Fault> {
     let is_object = cursor.kind()? == Kind::Object;
-    Ok(Some(cursor.skip()?).filter(|_| is_object))
+    Ok(Some(cursor.raw()?).filter(|_| is_object))
 }
 
 /// A server's message may be a whole page of HTML.

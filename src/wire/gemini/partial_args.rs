@@ -43,14 +43,14 @@ impl<'a> Entry<'a> {
                     entry.value = text.or(entry.value);
                 }
                 "numberValue" | "boolValue" if cursor.kind()? != Kind::Null => {
-                    entry.value = Some(Value::Scalar(cursor.skip()?));
+                    entry.value = Some(Value::Scalar(cursor.raw()?));
                 }
                 "nullValue" => {
                     cursor.skip()?;
                     null = true;
                 }
                 "willContinue" => entry.continues = cursor.boolean()?,
-                _ => drop(cursor.skip()?),
+                _ => cursor.skip()?,
             }
             Ok(())
         })?;

@@ -60,9 +60,9 @@ pub(super) fn read_event<'a>(cursor: &mut Cursor<'a>) -> Result<Event<'a>, Fault
             "arguments" | "input" | "text" | "refusal" => {
                 event.whole = cursor.text()?.or(event.whole)
             }
-            "item" => event.item = Some(cursor.skip()?),
-            "response" => event.response = Some(cursor.skip()?),
-            _ => drop(cursor.skip()?),
+            "item" => event.item = Some(cursor.raw()?),
+            "response" => event.response = Some(cursor.raw()?),
+            _ => cursor.skip()?,
         }
         Ok(())
     })?;
@@ -78,18 +78,18 @@ pub(super) fn read_response<'a>(cursor: &mut Cursor<'a>) -> Result<Response<'a>,
                 cursor.members(|cursor, key| {
                     match key {
                         "reason" => response.reason = cursor.label()?,
-                        _ => drop(cursor.skip()?),
+                        _ => cursor.skip()?,
                     }
                     Ok(())
                 })?;
             }
-            "error" => response.error = Some(cursor.skip()?).filter(|error| says_error(error)),
-            "usage" => response.usage = Some(cursor.skip()?).filter(|usage| usage.starts_with('{')),
+            "error" => response.error = Some(cursor.raw()?).filter(|error| says_error(error)),
+            "usage" => response.usage = Some(cursor.raw()?).filter(|usage| usage.starts_with('{')),
             "output" => cursor.elements(|cursor| {
                 response.output.push(Item::read(cursor)?);
                 Ok(())
             })?,
-            _ => drop(cursor.skip()?),
+            _ => cursor.skip()?,
         }
         Ok(())
     })?;

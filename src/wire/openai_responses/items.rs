@@ -182,13 +182,13 @@ impl<'a> Item<'a> {
                 "server_label" => item.server_label = cursor.label()?,
                 "status" => item.status = cursor.label()?,
                 "execution" => item.execution = cursor.text()?,
-                "content" => item.content = Some(cursor.skip()?),
-                "summary" => item.summary = Some(cursor.skip()?),
+                "content" => item.content = Some(cursor.raw()?),
+                "summary" => item.summary = Some(cursor.raw()?),
                 "encrypted_content" => {
                     item.encrypted = cursor.text()?.filter(|text| !text.raw.is_empty())
                 }
                 _ => {
-                    let value = Some(cursor.skip()?).filter(|&value| value != "null");
+                    let value = Some(cursor.raw()?).filter(|&value| value != "null");
                     let (Some(value), name) = (value, |known: &&&str| **known == key) else {
                         return Ok(());
                     };
@@ -276,7 +276,7 @@ impl<'a> Item<'a> {
                             "refusal" => {
                                 texts.extend(cursor.text()?.map(|text| (TextKind::Refusal, text)))
                             }
-                            _ => drop(cursor.skip()?),
+                            _ => cursor.skip()?,
                         }
                         Ok(())
                     })
@@ -312,7 +312,7 @@ fn is_container(environment: &str) -> bool {
                     .text()?
                     .is_some_and(|kind| kind.raw.starts_with("container"))
             }
-            _ => drop(cursor.skip()?),
+            _ => cursor.skip()?,
         }
         Ok(())
     });
