@@ -315,6 +315,17 @@ pub enum FinishMeaning {
 pub enum Delta<'a> {
     /// A change to a call.
     Call(CallDelta<'a>),
+    /// The next piece of a call's argument text and nothing else: short for a [`Delta::Call`] that says only this.
+    Arguments {
+        /// Which of the `n` completions.
+        choice: u32,
+        /// The provider's number for the call.
+        index: Option<i64>,
+        /// How the call is found.
+        route: Route,
+        /// The piece.
+        text: Fragment<'a>,
+    },
     /// This call cannot grow any more. Unknown labels are nothing.
     Close {
         /// Which call, read as [`Route::Labelled`] reads it.

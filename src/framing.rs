@@ -55,6 +55,29 @@ pub struct Frame<'a> {
     pub offset: u64,
     /// True where bytes that are not UTF-8 were replaced by U+FFFD in `data`.
     pub lossy: bool,
+    /// The frame's own bytes in the body, where they lie together and `data` is a part of them.
+    pub(crate) raw: Option<&'a [u8]>,
+}
+
+/// Takes the frames of a body.
+pub(crate) trait FrameSink {
+    /// Takes one frame.
+    fn frame(&mut self, frame: Frame<'_>);
+
+    /// Is shown the rest of a chunk at the beginning of a frame, at this offset, and may take a frame from it whose bytes it
+    /// knows already: then it gives the frame's length, else 0.
+    #[inline]
+    fn repeated(&mut self, rest: &[u8], offset: u64) -> usize {
+        let _ = (rest, offset);
+        0
+    }
+}
+
+impl<F: FnMut(Frame<'_>)> FrameSink for F {
+    #[inline]
+    fn frame(&mut self, frame: Frame<'_>) {
+        self(frame);
+    }
 }
 
 /// What carried a frame's payload.
@@ -81,6 +104,7 @@ impl<'a> Frame<'a> {
             origin: Origin::Event,
             offset: 0,
             lossy: false,
+            raw: None,
         }
     }
 
@@ -182,16 +206,12 @@ impl Framing {
     }
 
     /// Takes the next bytes of the body.
-    pub(crate) fn push(
-        &mut self,
-        chunk: &[u8],
-        sink: &mut impl FnMut(Frame<'_>),
-    ) -> Result<(), Error> {
+    pub(crate) fn push(&mut self, chunk: &[u8], sink: &mut impl FrameSink) -> Result<(), Error> {
         each!(self, machine => machine.push(chunk, sink))
     }
 
     /// Takes the end of the body.
-    pub(crate) fn finish(&mut self, sink: &mut impl FnMut(Frame<'_>)) -> Result<(), Error> {
+    pub(crate) fn finish(&mut self, sink: &mut impl FrameSink) -> Result<(), Error> {
         each!(self, machine => machine.finish(sink))
     }
 
@@ -236,21 +256,16 @@ fn decode(bytes: &[u8]) -> (Cow<'_, str>, bool) {
 }
 
 /// Gives these bytes to the sink as a frame.
-fn give(
-    sink: &mut impl FnMut(Frame<'_>),
-    data: &[u8],
-    event: Option<&[u8]>,
-    origin: Origin,
-    offset: u64,
-) {
+fn give(sink: &mut impl FrameSink, data: &[u8], event: Option<&[u8]>, origin: Origin, offset: u64) {
     let event = event.map(String::from_utf8_lossy);
     let (data, lossy) = decode(data);
-    sink(Frame {
+    sink.frame(Frame {
         data: &data,
         event: event.as_deref(),
         origin,
         offset,
         lossy,
+        raw: None,
     });
 }
 

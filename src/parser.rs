@@ -5,7 +5,7 @@ use crate::call::PartialCall;
 use crate::config::Config;
 use crate::error::{Error, ErrorKind};
 use crate::event::{AnomalyKind, End};
-use crate::framing::{Frame, FrameLimits, Framing, FramingKind, sniff};
+use crate::framing::{Frame, FrameLimits, FrameSink, Framing, FramingKind, sniff};
 use crate::wire::{Decoder, Detector, Verdict, WireFormat, known_names};
 
 /// Bytes of a provider's stream in, events out. No runtime, no clock, no lifetimes; `Send`, `Sync` and `Unpin`.
@@ -325,9 +325,12 @@ impl ToolCallParser {
         let Stage::Framing(framing) = &mut self.framing else {
             return;
         };
-        let (decoding, accumulator) = (&mut self.decoding, &mut self.accumulator);
-        if let Err(error) = framing.push(chunk, &mut |frame| take(frame, decoding, accumulator)) {
-            accumulator.abort(error);
+        let mut reader = Reader {
+            decoding: &mut self.decoding,
+            accumulator: &mut self.accumulator,
+        };
+        if let Err(error) = framing.push(chunk, &mut reader) {
+            self.accumulator.abort(error);
         }
     }
 
@@ -339,16 +342,44 @@ impl ToolCallParser {
         let Stage::Framing(framing) = &mut self.framing else {
             return;
         };
-        let (decoding, accumulator) = (&mut self.decoding, &mut self.accumulator);
-        if let Err(error) = framing.finish(&mut |frame| take(frame, decoding, accumulator)) {
-            return accumulator.abort(error);
+        let mut reader = Reader {
+            decoding: &mut self.decoding,
+            accumulator: &mut self.accumulator,
+        };
+        if let Err(error) = framing.finish(&mut reader) {
+            return self.accumulator.abort(error);
         }
+        let (decoding, accumulator) = (&mut self.decoding, &mut self.accumulator);
         accumulator.at(framing.offset());
         match decoding {
             Decoding::Decoding { decoder, .. } => decoder.finish(accumulator),
             Decoding::Detecting { kept, .. } => undecided(std::mem::take(kept), accumulator),
         }
         accumulator.finish();
+    }
+}
+
+/// The decoder and the accumulator, as the framing sees them.
+struct Reader<'p> {
+    decoding: &'p mut Decoding,
+    accumulator: &'p mut Accumulator,
+}
+
+impl FrameSink for Reader<'_> {
+    #[inline]
+    fn frame(&mut self, frame: Frame<'_>) {
+        take(frame, self.decoding, self.accumulator);
+    }
+
+    #[inline]
+    fn repeated(&mut self, rest: &[u8], offset: u64) -> usize {
+        match self.decoding {
+            Decoding::Decoding { decoder, .. } => {
+                self.accumulator.at(offset);
+                decoder.repeated(rest, self.accumulator)
+            }
+            Decoding::Detecting { .. } => 0,
+        }
     }
 }
 

@@ -95,6 +95,23 @@ impl Slots {
         }
     }
 
+    /// [`route`](Slots::route) and [`touched`](Slots::touched) in one, for a piece that names nothing but a known label.
+    #[inline]
+    pub(crate) fn continued(
+        &mut self,
+        choice: u32,
+        index: Option<i64>,
+        route: Route,
+    ) -> Option<SlotId> {
+        let index = index.filter(|&index| index >= 0 && route != Route::Opens)?;
+        let slot = self.labelled(choice, index)?;
+        let latest = self.latest.iter_mut().find(|(of, _)| *of == choice)?;
+        latest.1 = slot;
+        self.touched_in = self.event;
+        self.settled_on = None;
+        Some(slot)
+    }
+
     /// The slot of a key by index, then id, then item id; without any of them the latest (WIRE_FORMATS 11.5.6).
     pub(crate) fn find(&self, key: &CallKey<'_>) -> Option<SlotId> {
         let by_id = |id: Option<&str>| id.and_then(|id| self.identified(key.choice, id));

@@ -297,6 +297,31 @@ impl PartialCall {
         }
     }
 
+    /// Appends a piece that needs no second thought: no half of a character on either side, no value that may say again what
+    /// was said. `None`, and nothing done, for any other.
+    #[inline]
+    pub(crate) fn append_plain<'t>(&mut self, fragment: Fragment<'t>) -> Option<&'t str> {
+        let halves = fragment.low.is_some() || fragment.high.is_some() || self.high.is_some();
+        let first = *fragment.text.as_bytes().first()?;
+        let opens = first == b'{' || (first <= b' ' && fragment.text.trim_start().starts_with('{'));
+        if halves || self.last_is_whole || opens {
+            return None;
+        }
+        self.grow(fragment.text);
+        self.scan.push(fragment.text);
+        Some(fragment.text)
+    }
+
+    /// Half again instead of twice: an open call holds at most 1.5 times its text.
+    #[inline]
+    fn grow(&mut self, text: &str) {
+        if self.text.capacity() - self.text.len() < text.len() {
+            self.text
+                .reserve_exact((self.text.len() / 2).max(text.len()).max(64));
+        }
+        self.text.push_str(text);
+    }
+
     fn append(&mut self, fragment: Fragment<'_>, whole: bool) -> Given {
         let from = self.text.len();
         let mut anomaly = None;
@@ -313,12 +338,7 @@ impl PartialCall {
             self.text.push(char::REPLACEMENT_CHARACTER);
             anomaly = Some(AnomalyKind::LoneSurrogate);
         }
-        // Half again instead of twice: an open call holds at most 1.5 times its text.
-        if self.text.capacity() - self.text.len() < fragment.text.len() {
-            self.text
-                .reserve_exact((self.text.len() / 2).max(fragment.text.len()).max(64));
-        }
-        self.text.push_str(fragment.text);
+        self.grow(fragment.text);
         self.high = fragment.high.or(self.high);
         if from > 0 && (whole || fragment.text.trim_start().starts_with('{')) {
             self.note_value(from, whole);

@@ -18,7 +18,7 @@
 
 use super::{FrameLimits, advance, clear, give, over_limit};
 use crate::error::{Error, ErrorKind};
-use crate::framing::{Frame, Origin};
+use crate::framing::{FrameSink, Origin};
 
 /// Bytes before the headers.
 const PRELUDE: usize = 12;
@@ -106,11 +106,7 @@ impl Aws {
         clear(&mut self.carry);
     }
 
-    pub(super) fn push(
-        &mut self,
-        chunk: &[u8],
-        sink: &mut impl FnMut(Frame<'_>),
-    ) -> Result<(), Error> {
+    pub(super) fn push(&mut self, chunk: &[u8], sink: &mut impl FrameSink) -> Result<(), Error> {
         if self.offset == 0 {
             self.is_json = chunk.first() == Some(&b'{');
         }
@@ -135,7 +131,7 @@ impl Aws {
         Ok(())
     }
 
-    fn push_frames(&mut self, chunk: &[u8], sink: &mut impl FnMut(Frame<'_>)) -> Result<(), Error> {
+    fn push_frames(&mut self, chunk: &[u8], sink: &mut impl FrameSink) -> Result<(), Error> {
         let mut rest = chunk;
         loop {
             let start = self.offset - rest.len() as u64 - self.carry.len() as u64;
@@ -188,7 +184,7 @@ impl Aws {
         after
     }
 
-    pub(super) fn finish(&mut self, sink: &mut impl FnMut(Frame<'_>)) -> Result<(), Error> {
+    pub(super) fn finish(&mut self, sink: &mut impl FrameSink) -> Result<(), Error> {
         let held = self.carry.len();
         if self.is_json {
             give(sink, &self.carry, None, Origin::Bare, 0);
@@ -254,7 +250,7 @@ fn read_frame(
     frame: &[u8],
     prelude: Prelude,
     start: u64,
-    sink: &mut impl FnMut(Frame<'_>),
+    sink: &mut impl FrameSink,
 ) -> Result<(), Error> {
     let (checked, crc) = frame
         .split_last_chunk()

@@ -4,7 +4,7 @@
 use super::brackets::Brackets;
 use super::{clear, give, over_limit};
 use crate::error::Error;
-use crate::framing::{Frame, Origin};
+use crate::framing::{FrameSink, Origin};
 
 /// Text that is no field.
 #[derive(Debug, Default)]
@@ -56,7 +56,7 @@ impl Bare {
         &mut self,
         at: u64,
         limit: usize,
-        sink: &mut impl FnMut(Frame<'_>),
+        sink: &mut impl FrameSink,
     ) -> Result<(), Error> {
         if self.is_empty() {
             return Ok(());
@@ -70,7 +70,7 @@ impl Bare {
 
     /// A known field ends the text. Unknown fields that touch it were part of its event, and mean nothing.
     #[inline]
-    pub(super) fn known_field(&mut self, sink: &mut impl FnMut(Frame<'_>)) {
+    pub(super) fn known_field(&mut self, sink: &mut impl FrameSink) {
         if !self.is_empty() {
             if self.is_text {
                 self.give(sink);
@@ -80,7 +80,7 @@ impl Bare {
     }
 
     /// Gives what there is.
-    pub(super) fn give(&mut self, sink: &mut impl FnMut(Frame<'_>)) {
+    pub(super) fn give(&mut self, sink: &mut impl FrameSink) {
         let text = self.bytes.trim_ascii_end();
         if !text.is_empty() {
             give(sink, text, None, Origin::Bare, self.start);

@@ -9,7 +9,7 @@ use memchr::memchr3;
 use super::brackets::Brackets;
 use super::{FrameLimits, advance, clear, give, over_limit, without_bom};
 use crate::error::Error;
-use crate::framing::{Frame, Origin};
+use crate::framing::{FrameSink, Origin};
 
 /// The machine.
 ///
@@ -63,11 +63,7 @@ impl JsonArray {
         self.close();
     }
 
-    pub(super) fn push(
-        &mut self,
-        chunk: &[u8],
-        sink: &mut impl FnMut(Frame<'_>),
-    ) -> Result<(), Error> {
+    pub(super) fn push(&mut self, chunk: &[u8], sink: &mut impl FrameSink) -> Result<(), Error> {
         let result = self.push_elements(chunk, sink);
         if result.is_err() {
             self.close();
@@ -75,11 +71,7 @@ impl JsonArray {
         result
     }
 
-    fn push_elements(
-        &mut self,
-        chunk: &[u8],
-        sink: &mut impl FnMut(Frame<'_>),
-    ) -> Result<(), Error> {
+    fn push_elements(&mut self, chunk: &[u8], sink: &mut impl FrameSink) -> Result<(), Error> {
         self.offset = advance(self.offset, chunk.len());
         let mut rest = chunk;
         while !rest.is_empty() {
@@ -119,7 +111,7 @@ impl JsonArray {
         Ok(())
     }
 
-    pub(super) fn finish(&mut self, sink: &mut impl FnMut(Frame<'_>)) -> Result<(), Error> {
+    pub(super) fn finish(&mut self, sink: &mut impl FrameSink) -> Result<(), Error> {
         match self.cursor {
             Cursor::BetweenObjects => {}
             Cursor::InObject => give(sink, &self.carry, None, Origin::Unterminated, self.start),
@@ -142,7 +134,7 @@ impl JsonArray {
     }
 
     /// Gives the open object or text, which is all of `bytes`.
-    fn give(&self, bytes: &[u8], sink: &mut impl FnMut(Frame<'_>)) {
+    fn give(&self, bytes: &[u8], sink: &mut impl FrameSink) {
         if self.cursor == Cursor::InObject {
             return give(sink, bytes, None, Origin::Event, self.start);
         }

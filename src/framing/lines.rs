@@ -14,7 +14,7 @@ use memchr::memchr;
 use super::brackets::Brackets;
 use super::{FrameLimits, advance, clear, give, over_limit, without_bom};
 use crate::error::Error;
-use crate::framing::{Frame, Origin};
+use crate::framing::{FrameSink, Origin};
 
 /// The machine.
 #[derive(Debug)]
@@ -54,11 +54,7 @@ impl Lines {
         self.close_document();
     }
 
-    pub(super) fn push(
-        &mut self,
-        chunk: &[u8],
-        sink: &mut impl FnMut(Frame<'_>),
-    ) -> Result<(), Error> {
+    pub(super) fn push(&mut self, chunk: &[u8], sink: &mut impl FrameSink) -> Result<(), Error> {
         let result = self.push_lines(chunk, sink);
         if result.is_err() {
             clear(&mut self.carry);
@@ -67,7 +63,7 @@ impl Lines {
         result
     }
 
-    fn push_lines(&mut self, chunk: &[u8], sink: &mut impl FnMut(Frame<'_>)) -> Result<(), Error> {
+    fn push_lines(&mut self, chunk: &[u8], sink: &mut impl FrameSink) -> Result<(), Error> {
         self.offset = advance(self.offset, chunk.len());
         let end = self.offset;
         let mut rest = chunk;
@@ -91,7 +87,7 @@ impl Lines {
         self.carry_on(rest, end)
     }
 
-    pub(super) fn finish(&mut self, sink: &mut impl FnMut(Frame<'_>)) -> Result<(), Error> {
+    pub(super) fn finish(&mut self, sink: &mut impl FrameSink) -> Result<(), Error> {
         let carry = std::mem::take(&mut self.carry);
         let at = self.offset - carry.len() as u64;
         let result = self.last_line(&carry, at, sink);
@@ -102,12 +98,7 @@ impl Lines {
     }
 
     /// Takes the line that has no LF, empty where the body ended with one.
-    fn last_line(
-        &mut self,
-        line: &[u8],
-        at: u64,
-        sink: &mut impl FnMut(Frame<'_>),
-    ) -> Result<(), Error> {
+    fn last_line(&mut self, line: &[u8], at: u64, sink: &mut impl FrameSink) -> Result<(), Error> {
         let (line, at) = without_line_marks(line, at);
         if !self.document.is_empty() && self.cannot_go_on_with(line) {
             self.give_document(Origin::Event, sink);
@@ -140,12 +131,7 @@ impl Lines {
     }
 
     /// Takes one line without its LF, at this offset.
-    fn line(
-        &mut self,
-        line: &[u8],
-        at: u64,
-        sink: &mut impl FnMut(Frame<'_>),
-    ) -> Result<(), Error> {
+    fn line(&mut self, line: &[u8], at: u64, sink: &mut impl FrameSink) -> Result<(), Error> {
         if line.len() > self.limits.line {
             return Err(over_limit(
                 "a line",
@@ -213,7 +199,7 @@ impl Lines {
         Ok(())
     }
 
-    fn give_document(&mut self, origin: Origin, sink: &mut impl FnMut(Frame<'_>)) {
+    fn give_document(&mut self, origin: Origin, sink: &mut impl FrameSink) {
         give(sink, &self.document, None, origin, self.start);
         self.close_document();
     }

@@ -23,7 +23,7 @@ use memchr::{memchr2, memrchr2};
 use super::bare::Bare;
 use super::{BOM, FrameLimits, advance, clear, give, over_limit, without_bom};
 use crate::error::Error;
-use crate::framing::{Frame, Origin};
+use crate::framing::{Frame, FrameSink, Origin};
 
 /// The machine. Between two chunks:
 ///
@@ -64,6 +64,9 @@ struct Held {
 struct Here<'c> {
     event: Option<Piece<'c>>,
     data: Option<Piece<'c>>,
+    /// The chunk's complete lines up to the end of this one, and the offset of the first.
+    lines: &'c [u8],
+    base: u64,
 }
 
 /// A line or a part of one. The complete lines of a chunk are checked for UTF-8 in one go, which costs half of what one
@@ -100,11 +103,7 @@ impl Sse {
         self.drop_held();
     }
 
-    pub(super) fn push(
-        &mut self,
-        chunk: &[u8],
-        sink: &mut impl FnMut(Frame<'_>),
-    ) -> Result<(), Error> {
+    pub(super) fn push(&mut self, chunk: &[u8], sink: &mut impl FrameSink) -> Result<(), Error> {
         let result = self.push_lines(chunk, sink);
         if result.is_err() {
             self.drop_held();
@@ -112,7 +111,7 @@ impl Sse {
         result
     }
 
-    pub(super) fn finish(&mut self, sink: &mut impl FnMut(Frame<'_>)) -> Result<(), Error> {
+    pub(super) fn finish(&mut self, sink: &mut impl FrameSink) -> Result<(), Error> {
         let result = self.last_line(sink);
         if result.is_ok() {
             self.bare.give(sink);
@@ -127,7 +126,7 @@ impl Sse {
         self.bare.clear();
     }
 
-    fn push_lines(&mut self, chunk: &[u8], sink: &mut impl FnMut(Frame<'_>)) -> Result<(), Error> {
+    fn push_lines(&mut self, chunk: &[u8], sink: &mut impl FrameSink) -> Result<(), Error> {
         let Some(last) = chunk.last() else {
             return Ok(());
         };
@@ -164,10 +163,23 @@ impl Sse {
         let lines_len = memrchr2(b'\n', b'\r', rest).map_or(0, |at| at + 1);
         let (lines, tail) = rest.split_at_checked(lines_len).unwrap_or((&[], rest));
         let lines_end = end - tail.len() as u64;
-        let text = valid_prefix(lines);
-        let mut here = Here::default();
+        // Checked when the first line is read that is not part of a repeated frame.
+        let mut text = None;
+        let mut here = Here {
+            base: lines_end - lines.len() as u64,
+            ..Here::default()
+        };
         let mut rest = lines;
         loop {
+            if !self.in_event && self.bare.is_empty() {
+                let limit = self.limits.line.min(self.limits.frame);
+                let shown = rest.get(..limit).unwrap_or(rest);
+                let taken = sink.repeated(shown, lines_end - rest.len() as u64);
+                if taken > 0 {
+                    rest = rest.get(taken..).unwrap_or_default();
+                    continue;
+                }
+            }
             // Every second or third line is blank; seeing that needs no search.
             let at = match rest {
                 [b'\n' | b'\r', ..] => 0,
@@ -180,19 +192,22 @@ impl Sse {
                 break;
             };
             let start = lines.len() - rest.len();
+            let (base, text) = *text.get_or_insert_with(|| (start, valid_prefix(rest)));
             let line = Piece {
                 bytes: line,
-                text: text.get(start..start + at),
+                text: text.get(start - base..start - base + at),
             };
-            self.line(line, lines_end - rest.len() as u64, &mut here, sink)?;
+            let line_start = lines_end - rest.len() as u64;
             rest = after_line_end(after);
+            here.lines = lines.get(..lines.len() - rest.len()).unwrap_or_default();
+            self.line(line, line_start, &mut here, sink)?;
         }
         self.keep(here);
         self.carry_on(tail, lines_end)
     }
 
     /// Takes the line that has no line end, and ends the event it stands in.
-    fn last_line(&mut self, sink: &mut impl FnMut(Frame<'_>)) -> Result<(), Error> {
+    fn last_line(&mut self, sink: &mut impl FrameSink) -> Result<(), Error> {
         let carry = std::mem::take(&mut self.carry);
         let mut here = Here::default();
         let at = self.offset - carry.len() as u64;
@@ -227,7 +242,7 @@ impl Sse {
         line: Piece<'c>,
         at: u64,
         here: &mut Here<'c>,
-        sink: &mut impl FnMut(Frame<'_>),
+        sink: &mut impl FrameSink,
     ) -> Result<(), Error> {
         if line.bytes.len() > self.limits.line {
             return Err(over_limit(
@@ -262,7 +277,7 @@ impl Sse {
         line: Piece<'c>,
         at: u64,
         here: &mut Here<'c>,
-        sink: &mut impl FnMut(Frame<'_>),
+        sink: &mut impl FrameSink,
     ) -> Result<(), Error> {
         let line = line.bytes;
         let colon = memchr::memchr(b':', line);
@@ -305,7 +320,7 @@ impl Sse {
 
     /// A known field begins an event, unless one is open, and ends bare text.
     #[inline]
-    fn known_field(&mut self, at: u64, sink: &mut impl FnMut(Frame<'_>)) {
+    fn known_field(&mut self, at: u64, sink: &mut impl FrameSink) {
         if !self.in_event {
             self.in_event = true;
             self.start = at;
@@ -342,9 +357,14 @@ impl Sse {
 
     /// Ends the open event. Without data there is nothing to give.
     #[inline(always)]
-    fn dispatch(&mut self, here: &mut Here<'_>, origin: Origin, sink: &mut impl FnMut(Frame<'_>)) {
-        let Here { event, data } = std::mem::take(here);
+    fn dispatch(&mut self, here: &mut Here<'_>, origin: Origin, sink: &mut impl FrameSink) {
+        let (event, data) = (here.event.take(), here.data.take());
         if let Some(data) = data.or(self.data.get()) {
+            let from = self
+                .start
+                .checked_sub(here.base)
+                .filter(|_| !self.data.is_set);
+            let raw = from.and_then(|from| here.lines.get(usize::try_from(from).ok()?..));
             let event = event
                 .or(self.event.get())
                 .filter(|event| !event.bytes.is_empty());
@@ -355,22 +375,14 @@ impl Sse {
             };
             let offset = self.start;
             match (data.text, event.map(|event| event.text)) {
-                (Some(data), None) => sink(Frame {
+                (Some(data), event @ (None | Some(Some(_)))) => sink.frame(Frame {
                     data,
-                    event: None,
+                    event: event.flatten(),
                     origin,
                     offset,
                     lossy: false,
+                    raw,
                 }),
-                (Some(data), Some(Some(event))) => {
-                    sink(Frame {
-                        data,
-                        event: Some(event),
-                        origin,
-                        offset,
-                        lossy: false,
-                    });
-                }
                 _ => give(
                     sink,
                     data.bytes,

@@ -220,6 +220,15 @@ impl<'a> Cursor<'a> {
         Ok(())
     }
 
+    /// Passes over any value, to be read later or not at all.
+    #[inline]
+    pub(crate) fn defer(&mut self) -> Step<Deferred<'a>> {
+        self.peek_token()?;
+        let deferred = Deferred(self.clone());
+        self.skip()?;
+        Ok(deferred)
+    }
+
     /// The text of any value, checked.
     #[inline]
     pub(crate) fn raw(&mut self) -> Step<&'a str> {
@@ -545,6 +554,26 @@ fn specials(word: u64) -> u64 {
     let backslashes = zeros(word ^ (ONES * b'\\' as u64));
     let controls = word.wrapping_sub(ONES * 0x20) & !word;
     (quotes | backslashes | controls) & (ONES << 7)
+}
+
+/// A value that was passed over and can still be read.
+#[derive(Debug, Clone)]
+pub(crate) struct Deferred<'a>(Cursor<'a>);
+
+impl<'a> Deferred<'a> {
+    /// As [`Cursor::label`]. The log then says no longer that the value was skipped.
+    pub(crate) fn label(&self) -> Option<Text<'a>> {
+        let mut cursor = self.0.clone();
+        let from = cursor.at;
+        let label = cursor.label().ok()?;
+        if let Some(log) = cursor.log {
+            let read = from..cursor.at;
+            log.borrow_mut()
+                .skipped
+                .retain(|place| !read.contains(&place.start));
+        }
+        label
+    }
 }
 
 /// A JSON string as it stands in the document, without its quotes. Its escapes were checked.

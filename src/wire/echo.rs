@@ -12,18 +12,22 @@
 //!   no control character, a number is a plain integer. Anything rarer, and any other difference, is a miss: the document is
 //!   parsed in full, and nothing was said before the last byte was compared.
 //!
-//! This room knows no provider. It rests on one promise of the decoder ([`JsonDecoder::ECHOES`]).
+//! The bytes that a framing put around a recognised document are remembered too: a later frame that repeats them is taken
+//! straight from the chunk, without a search for its end.
+//!
+//! This room knows no provider. It rests on one promise of the decoder ([`JsonDecoder::ECHOES`]), and forgets all when the
+//! decoder's epoch changes.
 //!
 //! Misses cost: documents that never repeat are learned from ever more rarely ([`Echo::learns`]).
+//!
+//! [`JsonDecoder::ECHOES`]: super::payload::JsonDecoder::ECHOES
 
 use std::cell::RefCell;
 use std::ops::Range;
 
-use crate::delta::{
-    ArgumentsPart, CallDelta, CallKey, Delta, DeltaSink, Fragment, Route, TextKind,
-};
+use crate::delta::{ArgumentsPart, CallDelta, Delta, DeltaSink, Fragment, Route, TextKind};
 use crate::framing::Frame;
-use crate::json::cursor::{Cursor, Log, plain_run};
+use crate::json::cursor::{Cursor, Log, Text, plain_run};
 
 /// How many documents are remembered: texts and arguments take turns.
 const MEMORIES: usize = 4;
@@ -40,6 +44,8 @@ pub(super) struct Echo {
     last: Option<Lesson>,
     /// Kept for its buffers.
     log: Log,
+    /// The decoder's epoch that all of this is of.
+    epoch: u32,
     /// Lessons that taught nothing since one that did.
     failures: u32,
     /// Documents to let pass before the next lesson.
@@ -55,6 +61,15 @@ struct Memory {
     /// What stands before each hole, and the hole.
     parts: Vec<(Box<[u8]>, Hole)>,
     tail: Box<[u8]>,
+    /// What a framing put before and after the document.
+    around: Option<(Box<[u8]>, Box<[u8]>)>,
+}
+
+/// What a repeated document says that is its own, and where it ends.
+struct Heard<'a> {
+    text: Text<'a>,
+    index: Option<i64>,
+    end: usize,
 }
 
 /// A place that differs from document to document.
@@ -75,7 +90,6 @@ enum Said {
     Arguments {
         choice: u32,
         index: Option<i64>,
-        position: (usize, usize),
         route: Route,
     },
     Text {
@@ -107,23 +121,85 @@ impl Echo {
     pub(super) fn hear(
         &mut self,
         frame: &Frame<'_>,
+        epoch: u32,
+        fits: impl Fn(i64) -> bool,
         scratch: &mut String,
         sink: &mut dyn DeltaSink,
     ) -> bool {
-        for at in 0..self.memories.len() {
-            let Some(memory) = self.memories.get(at) else {
+        let bytes = frame.data.as_bytes();
+        for at in 0..self.remembered(epoch) {
+            let Some(memory) = self.memories.get_mut(at) else {
                 return false;
             };
-            let Some((text, index)) = memory.recognise(frame) else {
+            let heard = memory.recognise(bytes, 0, &fits);
+            let Some(heard) = heard.filter(|heard| heard.end == bytes.len()) else {
                 continue;
             };
-            memory.said.say(text, index, scratch, sink);
-            if at > 0 {
-                self.memories.swap(0, at);
+            if frame.event != memory.event.as_deref() {
+                continue;
             }
+            memory.said.say(&heard, scratch, sink);
+            memory.note_around(frame);
+            self.heard(at);
             return true;
         }
         false
+    }
+
+    /// As [`hear`](Echo::hear), for a frame that begins the bytes of a chunk; gives its length.
+    #[inline]
+    pub(super) fn hear_bytes(
+        &mut self,
+        rest: &[u8],
+        epoch: u32,
+        fits: impl Fn(i64) -> bool,
+        scratch: &mut String,
+        sink: &mut dyn DeltaSink,
+    ) -> usize {
+        for at in 0..self.remembered(epoch) {
+            let Some(memory) = self.memories.get(at) else {
+                return 0;
+            };
+            let Some((before, after)) = &memory.around else {
+                continue;
+            };
+            if !rest.starts_with(before) {
+                continue;
+            }
+            let Some(heard) = memory.recognise(rest, before.len(), &fits) else {
+                continue;
+            };
+            if !rest
+                .get(heard.end..)
+                .is_some_and(|rest| rest.starts_with(after))
+            {
+                continue;
+            }
+            memory.said.say(&heard, scratch, sink);
+            let length = heard.end + after.len();
+            self.heard(at);
+            return length;
+        }
+        0
+    }
+
+    /// What was heard is asked first the next time.
+    #[inline]
+    fn heard(&mut self, at: usize) {
+        if at > 0 {
+            self.memories.swap(0, at);
+        }
+    }
+
+    /// How many memories there are of this epoch.
+    #[inline]
+    fn remembered(&mut self, epoch: u32) -> usize {
+        if self.epoch != epoch {
+            self.memories.clear();
+            self.last = None;
+            self.epoch = epoch;
+        }
+        self.memories.len()
     }
 
     /// Whether the next document is to be parsed as a lesson. Failures make lessons rare: at most one in a thousand documents.
@@ -139,26 +215,29 @@ impl Echo {
         true
     }
 
-    /// Parses a document as a lesson: `parse` gets a cursor that keeps a log, and a sink that listens.
+    /// Parses a document as a lesson: `parse` gets a cursor that keeps a log, and a sink that listens, and tells whether the
+    /// epoch is still the same.
     #[cold]
     pub(super) fn learn<E>(
         &mut self,
         frame: &Frame<'_>,
+        epoch: u32,
         sink: &mut dyn DeltaSink,
-        parse: impl FnOnce(Cursor<'_>, &mut dyn DeltaSink) -> Result<(), E>,
+        parse: impl FnOnce(Cursor<'_>, &mut dyn DeltaSink) -> Result<bool, E>,
     ) -> Result<(), E> {
+        self.remembered(epoch);
         let mut listener = Listener {
             sink,
             data: frame.data,
-            heard: Heard::Nothing,
+            heard: Listened::Nothing,
         };
         self.log.skipped.clear();
         self.log.integers.clear();
         let log = RefCell::new(std::mem::take(&mut self.log));
         let parsed = parse(Cursor::logged(frame.data, &log), &mut listener);
         self.log = log.into_inner();
-        parsed?;
-        let Heard::One(said, text) = listener.heard else {
+        let same_epoch = parsed?;
+        let (Listened::One(said, text), true) = (listener.heard, same_epoch) else {
             return Ok(());
         };
         let lesson = Lesson::new(frame, said, text, &self.log);
@@ -187,58 +266,40 @@ impl Echo {
 
 impl Said {
     #[inline]
-    fn say(
-        self,
-        text: crate::json::cursor::Text<'_>,
-        index: Option<i64>,
-        scratch: &mut String,
-        sink: &mut dyn DeltaSink,
-    ) {
-        let text = text.fragment(scratch);
-        match self {
+    fn say(self, heard: &Heard<'_>, scratch: &mut String, sink: &mut dyn DeltaSink) {
+        let text = heard.text.fragment(scratch);
+        sink.delta(&match self {
             Said::Arguments {
                 choice,
-                index: same,
-                position,
+                index,
                 route,
-            } => {
-                let mut call = CallDelta::new();
-                call.key = CallKey {
-                    choice,
-                    index: index.or(same),
-                    position,
-                    ..CallKey::default()
-                };
-                call.route = route;
-                call.arguments = ArgumentsPart::Fragment(text);
-                sink.delta(&Delta::Call(call));
-            }
-            Said::Text { choice, kind } => sink.delta(&Delta::Text { choice, kind, text }),
-        }
+            } => Delta::Arguments {
+                choice,
+                index: heard.index.or(index),
+                route,
+                text,
+            },
+            Said::Text { choice, kind } => Delta::Text { choice, kind, text },
+        });
     }
 
     /// The same thing said of another call?
     fn is_like(self, other: Said) -> bool {
-        match (self, other) {
-            (
-                Said::Arguments { index: one, .. },
-                Said::Arguments {
-                    choice,
-                    index,
-                    position,
-                    route,
-                },
-            ) => {
-                one.is_some() == index.is_some()
-                    && self
-                        == Said::Arguments {
-                            choice,
-                            index: one,
-                            position,
-                            route,
-                        }
-            }
-            _ => self == other,
+        self.of_any_call() == other.of_any_call()
+    }
+
+    fn of_any_call(self) -> Said {
+        match self {
+            Said::Arguments {
+                choice,
+                index,
+                route,
+            } => Said::Arguments {
+                choice,
+                index: index.map(|_| 0),
+                route,
+            },
+            Said::Text { .. } => self,
         }
     }
 }
@@ -328,48 +389,98 @@ impl Memory {
             said: other.said,
             parts,
             tail: literal.into_boxed_slice(),
+            around: None,
         })
     }
 
-    /// The text and the index of a document that repeats this one.
+    /// Remembers what stands around a document that repeats this one. A CR at the end could be half of a line end.
+    #[inline]
+    fn note_around(&mut self, frame: &Frame<'_>) {
+        let Some(raw) = frame.raw.filter(|raw| raw.last() == Some(&b'\n')) else {
+            return;
+        };
+        let around = (frame.data.as_ptr() as usize)
+            .checked_sub(raw.as_ptr() as usize)
+            .and_then(|at| {
+                Some((
+                    raw.get(..at)?,
+                    raw.get(at.checked_add(frame.data.len())?..)?,
+                ))
+            });
+        if let Some((before, after)) = around {
+            self.around = Some((before.into(), after.into()));
+        }
+    }
+
+    /// What a document that begins at `at` and repeats this one says.
     #[inline]
     fn recognise<'a>(
         &self,
-        frame: &Frame<'a>,
-    ) -> Option<(crate::json::cursor::Text<'a>, Option<i64>)> {
-        let bytes = frame.data.as_bytes();
-        let mut at = 0;
+        bytes: &'a [u8],
+        mut at: usize,
+        fits: impl Fn(i64) -> bool,
+    ) -> Option<Heard<'a>> {
         let (mut text, mut index) = (None, None);
         for (literal, hole) in &self.parts {
             let rest = bytes.get(at..)?.strip_prefix(&**literal)?;
             at += literal.len();
             match hole {
                 Hole::Text => {
-                    let (found, end) = Cursor::string_at(frame.data, at.checked_sub(1)?)?;
+                    let found = string(bytes, at)?;
+                    at += found.raw.len();
                     // A decoder may leave out an empty text.
                     text = Some(found).filter(|text| !text.raw.is_empty());
-                    at = end - 1;
                 }
                 Hole::SkippedString => {
                     let run = plain_run(rest);
-                    if rest.get(run) != Some(&b'"') {
-                        return None;
+                    let content = rest.get(..run).filter(|_| rest.get(run) == Some(&b'"'))?;
+                    if !content.is_ascii() {
+                        std::str::from_utf8(content).ok()?;
                     }
                     at += run;
                 }
                 Hole::SkippedNumber => at += integer(rest)?.1,
                 Hole::Index => {
                     let (value, length) = integer(rest)?;
-                    index = Some(value);
+                    index = Some(value).filter(|&value| fits(value));
+                    index?;
                     at += length;
                 }
             }
         }
-        if bytes.get(at..)? != &*self.tail || frame.event != self.event.as_deref() {
+        let rest = bytes.get(at..)?;
+        if !rest.starts_with(&self.tail) {
             return None;
         }
-        Some((text?, index))
+        let end = at + self.tail.len();
+        Some(Heard {
+            text: text?,
+            index,
+            end,
+        })
     }
+}
+
+/// The string whose content begins at `at`, after its quote, checked as the cursor checks it.
+#[inline]
+fn string(bytes: &[u8], at: usize) -> Option<Text<'_>> {
+    let rest = bytes.get(at..)?;
+    let mut end = plain_run(rest);
+    if rest.get(end) == Some(&b'"') {
+        let raw = std::str::from_utf8(rest.get(..end)?).ok()?;
+        return Some(Text {
+            raw,
+            escaped: false,
+        });
+    }
+    // Only to find the end; the cursor checks the escapes.
+    while rest.get(end) == Some(&b'\\') {
+        end += 2;
+        end += plain_run(rest.get(end..)?);
+    }
+    let quoted = std::str::from_utf8(bytes.get(at.checked_sub(1)?..=at + end)?).ok()?;
+    let (text, length) = Cursor::string_at(quoted, 0)?;
+    Some(text).filter(|_| length == quoted.len())
 }
 
 /// A plain integer of at most fifteen digits, and its length. What follows it is compared by the caller.
@@ -398,10 +509,10 @@ fn integer(bytes: &[u8]) -> Option<(i64, usize)> {
 struct Listener<'s> {
     sink: &'s mut dyn DeltaSink,
     data: &'s str,
-    heard: Heard,
+    heard: Listened,
 }
 
-enum Heard {
+enum Listened {
     Nothing,
     One(Said, Range<usize>),
     More,
@@ -410,46 +521,44 @@ enum Heard {
 impl DeltaSink for Listener<'_> {
     fn delta(&mut self, delta: &Delta<'_>) {
         self.heard = match self.heard {
-            Heard::Nothing => self.one(delta).unwrap_or(Heard::More),
-            _ => Heard::More,
+            Listened::Nothing => self.one(delta).unwrap_or(Listened::More),
+            _ => Listened::More,
         };
         self.sink.delta(delta);
     }
 }
 
 impl Listener<'_> {
-    fn one(&self, delta: &Delta<'_>) -> Option<Heard> {
+    fn one(&self, delta: &Delta<'_>) -> Option<Listened> {
         let (said, text) = match delta {
+            Delta::Arguments {
+                choice,
+                index,
+                route,
+                text,
+            } => (
+                Said::Arguments {
+                    choice: *choice,
+                    index: *index,
+                    route: *route,
+                },
+                *text,
+            ),
             Delta::Call(call) => {
                 let ArgumentsPart::Fragment(text) = call.arguments else {
                     return None;
                 };
-                let CallKey {
-                    choice,
-                    index,
-                    position,
-                    ..
-                } = call.key;
-                let bare = CallDelta {
-                    key: CallKey {
-                        choice,
-                        index,
-                        position,
-                        ..CallKey::default()
-                    },
-                    route: call.route,
-                    arguments: call.arguments,
-                    ..CallDelta::default()
-                };
-                if *call != bare || call.route == Route::Opens {
+                let (choice, index, route) = (call.key.choice, call.key.index, call.route);
+                let mut bare = CallDelta::new().choice(choice).index(index).route(route);
+                bare.arguments = call.arguments;
+                if *call != bare || route == Route::Opens {
                     return None;
                 }
                 (
                     Said::Arguments {
                         choice,
                         index,
-                        position,
-                        route: call.route,
+                        route,
                     },
                     text,
                 )
@@ -463,7 +572,7 @@ impl Listener<'_> {
             ),
             _ => return None,
         };
-        self.place(text).map(|place| Heard::One(said, place))
+        self.place(text).map(|place| Listened::One(said, place))
     }
 
     /// Where in the document a text stands, if it stands there as it is, between quotes.

@@ -42,6 +42,8 @@ struct OpenAiResponses {
     /// A call was told that the caller must answer.
     asks: bool,
     told: Told,
+    /// Counts the events that are no pieces: each may change what the next piece says.
+    epoch: u32,
     /// Holds a decoded text while it is spoken.
     scratch: String,
 }
@@ -64,6 +66,16 @@ enum Stage {
 static MCP_CALL: ToolKind = ToolKind::BuiltIn(Cow::Borrowed("mcp_call"));
 
 impl JsonDecoder for OpenAiResponses {
+    const ECHOES: bool = true;
+
+    fn epoch(&self) -> u32 {
+        self.epoch
+    }
+
+    fn echoes_index(&self, index: i64) -> bool {
+        self.seen.is_label(Some(index))
+    }
+
     fn document(
         &mut self,
         mut cursor: Cursor<'_>,
@@ -73,7 +85,11 @@ impl JsonDecoder for OpenAiResponses {
         let event = read_event(&mut cursor)?;
         cursor.end()?;
         let kind = event.kind.map(Text::to_cow);
-        match kind.as_deref().or(frame.event).unwrap_or_default() {
+        let kind = kind.as_deref().or(frame.event).unwrap_or_default();
+        if !kind.ends_with(".delta") {
+            self.epoch = self.epoch.wrapping_add(1);
+        }
+        match kind {
             "response.function_call_arguments.delta" => self.speak_piece(&event, None, sink),
             "response.custom_tool_call_input.delta" => {
                 self.speak_piece(&event, Some(&ToolKind::Custom), sink)
@@ -483,7 +499,7 @@ fn speak_arguments(
         return sink.delta(&Delta::Call(call));
     }
     let [item_id, call_id, name] =
-        [event.item_id, event.call_id, event.name].map(|text| text.map(Text::to_cow));
+        [event.item_id(), event.call_id, event.name].map(|text| text.map(Text::to_cow));
     call = call.id(call_id.as_deref()).name(name.as_deref());
     call.key.index =
         seen.index_of_piece(event.output_index, item_id.as_deref().unwrap_or_default());

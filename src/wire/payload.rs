@@ -21,6 +21,17 @@ pub(crate) trait JsonDecoder: fmt::Debug + Send + Sync {
     /// the call's index on as it is.
     const ECHOES: bool = false;
 
+    /// A number that changes whenever another kind of document may have changed what such a document would say.
+    fn epoch(&self) -> u32 {
+        0
+    }
+
+    /// Whether a document with this index would say of it what the same document says of another.
+    fn echoes_index(&self, index: i64) -> bool {
+        let _ = index;
+        true
+    }
+
     /// Reads one document to its end (with [`Cursor::end`]) and only then says what it means: a document that turns out not
     /// to be JSON must have said nothing.
     fn document(
@@ -61,7 +72,12 @@ impl<D: JsonDecoder + Default> Decoder for Json<D> {
             && frame.event != Some("error")
             && frame.data.starts_with('{')
         {
-            let heard = D::ECHOES && self.echo.hear(&frame, &mut self.scratch, sink);
+            let decoder = &self.decoder;
+            let fits = |index| decoder.echoes_index(index);
+            let heard = D::ECHOES
+                && self
+                    .echo
+                    .hear(&frame, decoder.epoch(), fits, &mut self.scratch, sink);
             if !heard && let Err(fault) = self.parse(frame, sink) {
                 self.several(fault, frame, sink);
             }
@@ -82,6 +98,17 @@ impl<D: JsonDecoder + Default> Decoder for Json<D> {
     fn remember(&mut self, on: bool) {
         self.echo.set(on);
     }
+
+    #[inline]
+    fn repeated(&mut self, rest: &[u8], sink: &mut dyn DeltaSink) -> usize {
+        if !D::ECHOES || self.done {
+            return 0;
+        }
+        let decoder = &self.decoder;
+        let fits = |index| decoder.echoes_index(index);
+        self.echo
+            .hear_bytes(rest, decoder.epoch(), fits, &mut self.scratch, sink)
+    }
 }
 
 impl<D: JsonDecoder> Json<D> {
@@ -89,9 +116,12 @@ impl<D: JsonDecoder> Json<D> {
     fn parse(&mut self, frame: Frame<'_>, sink: &mut dyn DeltaSink) -> Result<(), Fault> {
         let decoder = &mut self.decoder;
         if D::ECHOES && self.echo.learns(&frame) {
-            return self.echo.learn(&frame, sink, |cursor, sink| {
-                decoder.document(cursor, frame, sink)
-            });
+            let epoch = decoder.epoch();
+            let parse = |cursor: Cursor<'_>, sink: &mut dyn DeltaSink| {
+                decoder.document(cursor, frame, sink)?;
+                Ok(decoder.epoch() == epoch)
+            };
+            return self.echo.learn(&frame, epoch, sink, parse);
         }
         decoder.document(Cursor::new(frame.data), frame, sink)
     }

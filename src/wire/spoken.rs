@@ -30,6 +30,17 @@ impl DeltaSink for Spoken {
 fn line(delta: &Delta<'_>) -> String {
     match delta {
         Delta::Call(call) => call_line(call),
+        // The short form of a call delta, and read as one.
+        Delta::Arguments {
+            choice,
+            index,
+            route,
+            text,
+        } => {
+            let mut call = CallDelta::new().choice(*choice).index(*index).route(*route);
+            call.arguments = ArgumentsPart::Fragment(*text);
+            call_line(&call)
+        }
         Delta::Close { key, by } => format!("close{} {by:?}", key_text(key)),
         Delta::CloseAll { choice, by } => format!("close all {choice:?} {by:?}"),
         Delta::Text { choice, kind, text } => {

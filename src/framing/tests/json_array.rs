@@ -22,7 +22,7 @@ fn each_element_is_a_frame_at_its_closing_brace() {
     );
     let mut count = 0;
     Framing::new(JsonArray, WIDE)
-        .push(b"[{\"a\":{}}", &mut |_| count += 1)
+        .push(b"[{\"a\":{}}", &mut |_: Frame<'_>| count += 1)
         .unwrap();
     assert_eq!(count, 1);
 }
@@ -78,7 +78,7 @@ fn an_object_inside_a_chunk_is_lent_from_it() {
     let mut framing = Framing::new(JsonArray, WIDE);
     let mut lent = 0;
     framing
-        .push(chunk, &mut |frame| {
+        .push(chunk, &mut |frame: Frame<'_>| {
             lent += usize::from(range.contains(&frame.data.as_ptr()))
         })
         .unwrap();

@@ -110,7 +110,9 @@ fn an_endless_line_costs_linear_time_and_bounded_memory() {
 #[test]
 fn endless_blank_lines_in_a_document_are_bounded() {
     let mut framing = Framing::new(Sse, frame(1000));
-    framing.push(b"{\n", &mut |_| {}).unwrap();
-    let error = framing.push(&[b'\n'; 2000], &mut |_| {}).unwrap_err();
+    framing.push(b"{\n", &mut |_: Frame<'_>| {}).unwrap();
+    let error = framing
+        .push(&[b'\n'; 2000], &mut |_: Frame<'_>| {})
+        .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Limit);
 }

@@ -21,7 +21,7 @@ fn each_line_is_a_frame_at_its_line_end() {
     gives("{\"a\":1}{\"b\":2}\n", &[(Event, "{\"a\":1}{\"b\":2}")]);
     let mut count = 0;
     Framing::new(Lines, WIDE)
-        .push(b"{\"a\":1}\n{\"b\"", &mut |_| count += 1)
+        .push(b"{\"a\":1}\n{\"b\"", &mut |_: Frame<'_>| count += 1)
         .unwrap();
     assert_eq!(count, 1);
 }

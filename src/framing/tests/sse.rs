@@ -98,10 +98,12 @@ fn mixed_line_ends_are_read() {
 fn an_event_is_given_at_the_cr_without_waiting_for_the_lf() {
     let mut framing = Framing::new(Sse, WIDE);
     let mut count = 0;
-    framing.push(b"data: a\r\n\r", &mut |_| count += 1).unwrap();
+    framing
+        .push(b"data: a\r\n\r", &mut |_: Frame<'_>| count += 1)
+        .unwrap();
     assert_eq!(count, 1);
     framing
-        .push(b"\ndata: b\r\n\r\n", &mut |_| count += 1)
+        .push(b"\ndata: b\r\n\r\n", &mut |_: Frame<'_>| count += 1)
         .unwrap();
     assert_eq!(count, 2);
 }
@@ -284,7 +286,7 @@ fn an_event_inside_a_chunk_is_lent_from_it() {
     let mut lent = 0;
     let mut framing = Framing::new(Sse, WIDE);
     framing
-        .push(chunk, &mut |frame| {
+        .push(chunk, &mut |frame: Frame<'_>| {
             assert!(range.contains(&frame.data.as_ptr()));
             assert!(
                 frame
@@ -304,7 +306,9 @@ fn a_buffer_that_grew_large_is_given_back() {
     let mut count = 0;
     for _ in 0..2 {
         for piece in [&*long, "\n", "data: y\n", "\n", &long[6..], "\n", "\n"] {
-            framing.push(piece.as_bytes(), &mut |_| count += 1).unwrap();
+            framing
+                .push(piece.as_bytes(), &mut |_: Frame<'_>| count += 1)
+                .unwrap();
         }
         let super::super::Framing::Sse(machine) = &framing else {
             unreachable!()

@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 use super::items::Item;
-use crate::json::cursor::{Cursor, Fault, Kind, Text};
+use crate::json::cursor::{Cursor, Deferred, Fault, Kind, Text};
 use crate::wire::payload::says_error;
 
 /// One event.
@@ -11,7 +11,8 @@ use crate::wire::payload::says_error;
 pub(super) struct Event<'a> {
     pub(super) kind: Option<Text<'a>>,
     pub(super) output_index: Option<i64>,
-    pub(super) item_id: Option<Text<'a>>,
+    /// Read only where the index does not tell the call.
+    item_id: Option<Deferred<'a>>,
     pub(super) call_id: Option<Text<'a>>,
     pub(super) name: Option<Text<'a>>,
     pub(super) delta: Piece<'a>,
@@ -19,6 +20,12 @@ pub(super) struct Event<'a> {
     pub(super) whole: Option<Text<'a>>,
     pub(super) item: Option<&'a str>,
     pub(super) response: Option<&'a str>,
+}
+
+impl<'a> Event<'a> {
+    pub(super) fn item_id(&self) -> Option<Text<'a>> {
+        self.item_id.as_ref()?.label()
+    }
 }
 
 #[derive(Clone, Copy, Default)]
@@ -46,7 +53,7 @@ pub(super) fn read_event<'a>(cursor: &mut Cursor<'a>) -> Result<Event<'a>, Fault
         match key {
             "type" => event.kind = cursor.text()?,
             "output_index" => event.output_index = cursor.integer()?.filter(|index| *index >= 0),
-            "item_id" => event.item_id = cursor.label()?,
+            "item_id" => event.item_id = Some(cursor.defer()?),
             "call_id" => event.call_id = cursor.label()?,
             "name" => event.name = cursor.label()?,
             "delta" => {
