@@ -204,15 +204,15 @@ impl Arguments {
             End::Whole => Self::usable(text, None, ended.object, ArgumentsState::Whole, Vec::new()),
             End::Fault(FaultKind::TooDeep, _) => Self::flagged(text, ended, Vec::new()),
             End::Cut if !guess_key => Self::flagged(text, ended, Vec::new()),
-            _ => Self::repaired(&text, settling, depth)
+            _ => Self::repaired(&text, settling, depth, ended.end == End::Cut)
                 .unwrap_or_else(|| Self::flagged(text, ended, Vec::new())),
         }
     }
 
     /// The repair ladder's reading of a malformed text, if it has one.
-    fn repaired(text: &str, settling: &Settling, depth: usize) -> Option<Self> {
+    fn repaired(text: &str, settling: &Settling, depth: usize, cut_key: bool) -> Option<Self> {
         let ended_by_itself = settling.blank == Blank::Object;
-        let mended = json::repair(text, settling.repair, ended_by_itself)?;
+        let mended = json::repair(text, settling.repair, ended_by_itself, cut_key)?;
         let ended = json::recover(&mended.text, depth);
         let raw = text.to_owned();
         match ended.end {
