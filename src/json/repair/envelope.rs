@@ -186,6 +186,9 @@ impl Rewriter<'_> {
             let (at, rest) = (self.at, self.rest());
             let Some(byte) = self.peek() else { break };
             if byte == b'{' {
+                if before.array {
+                    return Err(Refused);
+                }
                 let first = match held.take() {
                     Some(first) => first,
                     None => serde_json::from_str(&self.out).map_err(|_| Refused)?,
@@ -228,7 +231,7 @@ impl Rewriter<'_> {
             } else if matches!(byte, b',' | b';') {
                 self.note(RepairKind::TrailingPunctuation, at);
                 self.at += 1;
-            } else if matches!(byte, b'}' | b']' | b')') {
+            } else if matches!(byte, b'}' | b']' | b')') || matches!(trim(rest), "\"" | "'" | "`") {
                 if self.body.wrong_closer {
                     return Err(Refused);
                 }

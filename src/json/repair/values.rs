@@ -82,10 +82,12 @@ impl<'t> Rewriter<'t> {
             .ok_or(Refused)?;
         let word = rest.get(..end).map(str::trim_end).unwrap_or_default();
         let first = word.chars().next().ok_or(Refused)?;
+        let (word, unquoted) = word.strip_suffix('"').map_or((word, 0), |word| (word, 1));
         let digits = first.is_ascii_digit();
         let plain = if digits {
-            // A version, a date, an address: one token.
-            word == token && !token.contains('+')
+            // A version, a date, an address: one token, and no number that lacks its end.
+            let count = |wanted| word.chars().filter(|c| *c == wanted).count();
+            word == token && (!is_cut_scalar(word) || count('.') > 1 || count('-') > 1)
         } else {
             (first.is_alphabetic() || matches!(first, '_' | '$'))
                 && !word.contains(['"', '\'', '`', '{', '[', '(', '\\', '='])
@@ -94,11 +96,11 @@ impl<'t> Rewriter<'t> {
         if !plain || colon || word.chars().any(char::is_control) {
             return Err(Refused);
         }
-        self.guess(RepairKind::BareWord, at)?;
+        self.guess(if unquoted == 1 { RepairKind::MissingQuote } else { RepairKind::BareWord }, at)?;
         self.out.push('"');
         self.out.push_str(word);
         self.out.push('"');
-        self.at += word.len();
+        self.at += word.len() + unquoted;
         Ok(Reach::Closed)
     }
 }
