@@ -5,6 +5,7 @@
 
 mod partial;
 mod problem;
+mod settling;
 mod stored;
 
 pub use crate::json::{
@@ -12,108 +13,13 @@ pub use crate::json::{
 };
 pub use partial::{ArgumentsBuffer, PartialArguments, PartialState};
 pub use problem::{ArgumentsError, ArgumentsErrorKind, Problem, ProblemKind};
+pub use settling::{ArgumentsState, Blank, Settling};
 
 use crate::json::{self, End};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::fmt;
-
-/// What an argument text turned out to be.
-///
-/// ```text
-///                       ┌─ an object ───────────────────▶ Whole      usable
-///                       ├─ malformed ─ repair ladder ───▶ Repaired   usable, says what was done
-/// raw text ── close ────┤                    └ refused ─▶ Malformed  flagged
-///                       ├─ a prefix of an object ───────▶ Truncated  flagged
-///                       └─ too many containers ─────────▶ TooDeep    flagged
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
-pub enum ArgumentsState {
-    /// The text is an object's, or blank after a turn that ended properly, which is `{}`.
-    Whole,
-    /// The text is not an object's but has one reading as one; [`Arguments::repairs`] lists what was done.
-    Repaired,
-    /// The text was cut. Never to be run; [`Arguments::recovered`] holds what it still states.
-    Truncated,
-    /// The text is not an object's, cut or not, or a part of it is known to be missing.
-    Malformed,
-    /// More containers one inside the other than are read.
-    TooDeep,
-    /// A custom tool's plain text; there is no object and none is due.
-    FreeForm,
-}
-
-impl ArgumentsState {
-    /// The state as one word: `whole`, `repaired`, `truncated`, `malformed`, `too-deep`, `free-form`.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Whole => "whole",
-            Self::Repaired => "repaired",
-            Self::Truncated => "truncated",
-            Self::Malformed => "malformed",
-            Self::TooDeep => "too-deep",
-            Self::FreeForm => "free-form",
-        }
-    }
-
-    /// Whether the arguments may be handed to a tool: whole, repaired, or free-form.
-    #[must_use]
-    pub fn is_usable(self) -> bool {
-        matches!(self, Self::Whole | Self::Repaired | Self::FreeForm)
-    }
-}
-
-impl fmt::Display for ArgumentsState {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-/// What blank text (nothing, white space, or the text `null`) means at a close. Only the caller can know: parameterless
-/// calls arrive blank, and so does a call of which nothing came before the token limit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Blank {
-    /// The turn ended properly: blank is `{}`, and whole.
-    #[default]
-    Object,
-    /// It did not: blank is a call that was cut.
-    Cut,
-}
-
-/// How a text is settled at its close.
-///
-/// # Examples
-///
-/// ```
-/// use callstitch::{Arguments, ArgumentsState, RepairLevel, Settling};
-///
-/// let strict = Settling { repair: RepairLevel::None, ..Settling::default() };
-/// assert_eq!(Arguments::settle("{\"a\":1,}".into(), &strict).state(), ArgumentsState::Malformed);
-/// assert_eq!(Arguments::settle("{\"a\":1,}".into(), &Settling::default()).state(), ArgumentsState::Repaired);
-/// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Settling {
-    /// How far malformed text is mended. Default: [`RepairLevel::Lossless`]. Valid text is never touched.
-    pub repair: RepairLevel,
-    /// The most containers one inside the other. Default and maximum: 127, which is what serde_json reads.
-    pub max_depth: usize,
-    /// What blank text means here. Default: [`Blank::Object`].
-    pub blank: Blank,
-}
-
-impl Default for Settling {
-    fn default() -> Self {
-        Settling {
-            repair: RepairLevel::default(),
-            max_depth: json::MAX_DEPTH,
-            blank: Blank::default(),
-        }
-    }
-}
 
 /// The arguments of a finished call: the text as sent, and what it means.
 ///
@@ -216,23 +122,37 @@ impl Arguments {
         let ended = json::recover(&mended.text, depth);
         let raw = text.to_owned();
         match ended.end {
-            End::Whole => Some(Self::usable(
-                raw,
-                Some(mended.text),
-                ended.object,
-                ArgumentsState::Repaired,
-                mended.repairs,
-            )),
-            // What was mended is still cut, and says so; its offsets would be those of the mended text.
-            End::Cut => Some(Self::flagged(
-                raw,
-                json::Ended {
+            End::Whole if !mended.cut => {
+                let state = ArgumentsState::Repaired;
+                Some(Self::usable(
+                    raw,
+                    Some(mended.text),
+                    ended.object,
+                    state,
+                    mended.repairs,
+                ))
+            }
+            // What was mended is still cut, and says so. Its offsets are those of the mended text, and are not kept.
+            End::Whole | End::Cut => {
+                let ended = json::Ended {
+                    end: End::Cut,
                     dropped_at: None,
                     ..ended
-                },
-                mended.repairs,
-            )),
-            End::Fault(FaultKind::TooDeep, _) => Some(Self::flagged(raw, ended, mended.repairs)),
+                };
+                Some(Self::flagged(raw, ended, mended.repairs))
+            }
+            End::Fault(FaultKind::TooDeep, at) => {
+                let end = End::Fault(FaultKind::TooDeep, at.min(raw.len()));
+                Some(Self::flagged(
+                    raw,
+                    json::Ended {
+                        end,
+                        dropped_at: None,
+                        ..ended
+                    },
+                    mended.repairs,
+                ))
+            }
             End::Fault(..) => None,
         }
     }
@@ -299,7 +219,6 @@ impl Arguments {
     /// The reading chosen by a room that saw the fragments and not only their sum: `raw` as sent, `chosen` one object's
     /// text, `repairs` what was done to choose it. Repaired if `chosen` is usable, else flagged for what is wrong with it.
     #[must_use]
-    #[allow(dead_code, reason = "called where fragments are settled")]
     pub(crate) fn restated(
         raw: String,
         chosen: &str,
@@ -318,7 +237,6 @@ impl Arguments {
 
     /// Flags arguments of which a higher room knows that a part is missing. What they seemed to state is given up; the
     /// text as sent is kept.
-    #[allow(dead_code, reason = "called where a lost event is noticed")]
     pub(crate) fn flag_malformed(&mut self, why: ProblemKind) {
         let end = self.raw.len();
         self.flag(why, end);

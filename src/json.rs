@@ -4,7 +4,8 @@
 //!
 //! ```text
 //! scan      brackets and strings only, on every delta:   is this text whole?
-//! partial   the one grammar reader, in place, lazily:     what does it state so far?
+//! reader    the one grammar reader, growing one tree
+//! partial   the reader as a live view, lazily:            what does it state so far?
 //! recover   the same reader run to the end, with a report
 //! repair    text to text: mends what is malformed, so that the same reader can read it
 //! ```
@@ -12,17 +13,18 @@
 mod events;
 mod number;
 mod partial;
+mod reader;
 mod recover;
 mod repair;
 mod scan;
 mod text;
 
 pub use events::{FieldEvent, FieldKind, PathSegment};
-pub(crate) use partial::find;
 pub(crate) use partial::{PartialReader, Progress};
+pub(crate) use reader::find;
 pub use recover::FaultKind;
 pub(crate) use recover::{End, Ended, recover};
-pub(crate) use repair::{Mended, repair};
+pub(crate) use repair::repair;
 pub use repair::{Repair, RepairKind, RepairLevel};
 pub(crate) use scan::Scan;
 

@@ -46,7 +46,6 @@ pub struct PartialArguments<'a> {
 
 impl<'a> PartialArguments<'a> {
     /// A view of what `reader` has read of `raw`.
-    #[allow(dead_code, reason = "made where the texts in progress are kept")]
     pub(crate) fn new(raw: &'a str, reader: &'a PartialReader) -> Self {
         PartialArguments {
             raw,
@@ -55,7 +54,6 @@ impl<'a> PartialArguments<'a> {
     }
 
     /// A view of text that is not JSON, or of which nothing was read: there is only the text.
-    #[allow(dead_code, reason = "made where the texts in progress are kept")]
     pub(crate) fn of_text(raw: &'a str) -> Self {
         PartialArguments { raw, reader: None }
     }

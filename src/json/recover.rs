@@ -1,7 +1,8 @@
 //! What a text stated when it ended: the partial reader run to the end, and a report of what was left out.
 
 use super::events::PathSegment;
-use super::partial::{PartialReader, Progress, State};
+use super::partial::{PartialReader, Progress};
+use super::reader::State;
 use super::text::UNICODE_ESCAPE;
 use serde_json::{Map, Value};
 

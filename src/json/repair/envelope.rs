@@ -163,8 +163,8 @@ impl Rewriter<'_> {
         let on_this_line = !words.ends_with('\n') && fence >= brace;
         if said.ends_with(':') && on_this_line {
             before.label = true;
-            // One word and a colon might be a key without quotes around.
-            if !said.contains(char::is_whitespace) {
+            // One word and a colon might be a key without quotes around; "Output:" hardly.
+            if !said.contains(char::is_whitespace) && !said.starts_with(char::is_uppercase) {
                 self.guess(RepairKind::TrailingText, at)?;
             }
         }
@@ -381,9 +381,11 @@ fn fence_length(text: &str) -> Option<usize> {
 
 /// The length of a tag `<…>`, or of a control token `[NAME]` in capitals.
 fn tag_length(text: &str) -> Option<usize> {
-    let head = text
-        .get(..text.floor_char_boundary(TAG_BYTES))
-        .unwrap_or(text);
+    let end = text
+        .char_indices()
+        .map(|(at, _)| at)
+        .find(|at| *at >= TAG_BYTES);
+    let head = end.and_then(|end| text.get(..end)).unwrap_or(text);
     if text.starts_with('<') {
         let end = head.find('>')?;
         let inside = head.get(1..end)?;

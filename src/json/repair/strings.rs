@@ -227,7 +227,7 @@ impl Rewriter<'_> {
     }
 
     /// In a key's text so far, the place of a colon with a plain name before it: there its closing quote is missing.
-    pub(super) fn key_before_colon(&self, opened: Inner) -> Option<(usize, usize)> {
+    fn key_before_colon(&self, opened: Inner) -> Option<(usize, usize)> {
         let text = self.text.get(opened.at..self.at)?;
         let (name, _) = text.split_once(':')?;
         let plain = !name.is_empty()

@@ -77,9 +77,7 @@ impl<'t> Rewriter<'t> {
     fn bare_word(&mut self, token: &str) -> Result<Reach, Refused> {
         let at = self.at;
         let rest = self.rest();
-        let end = rest
-            .find(|c| matches!(c, ',' | '}' | ']' | '\n' | '\r' | ';'))
-            .ok_or(Refused)?;
+        let end = rest.find([',', '}', ']', '\n', '\r', ';']).ok_or(Refused)?;
         let word = rest.get(..end).map(str::trim_end).unwrap_or_default();
         let first = word.chars().next().ok_or(Refused)?;
         let (word, unquoted) = word.strip_suffix('"').map_or((word, 0), |word| (word, 1));
@@ -96,7 +94,14 @@ impl<'t> Rewriter<'t> {
         if !plain || colon || word.chars().any(char::is_control) {
             return Err(Refused);
         }
-        self.guess(if unquoted == 1 { RepairKind::MissingQuote } else { RepairKind::BareWord }, at)?;
+        self.guess(
+            if unquoted == 1 {
+                RepairKind::MissingQuote
+            } else {
+                RepairKind::BareWord
+            },
+            at,
+        )?;
         self.out.push('"');
         self.out.push_str(word);
         self.out.push('"');
