@@ -18,9 +18,9 @@ use std::fmt;
 pub enum ArgumentsState {
     /// The text is an object's, or blank after a turn that ended properly, which is `{}`.
     Whole,
-    /// The text is not an object's but has one reading as one; [`Arguments::repairs`] lists what was done.
+    /// The text is not an object's but has one reading as one; [`repairs`](super::Arguments::repairs) lists what was done.
     Repaired,
-    /// The text was cut. Never to be run; [`Arguments::recovered`] holds what it still states.
+    /// The text was cut. Never to be run; [`recovered`](super::Arguments::recovered) holds what it still states.
     Truncated,
     /// The text is not an object's, cut or not, or a part of it is known to be missing.
     Malformed,
