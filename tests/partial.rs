@@ -112,7 +112,7 @@ impl Random {
 
 fn generated() -> Vec<String> {
     let mut random = Random(0x9E37_79B9_7F4A_7C15);
-    (0..200)
+    (0..120)
         .map(|_| {
             let mut text = String::new();
             random.object(3, &mut text);

@@ -304,6 +304,14 @@ fn guesses_are_made_only_when_asked_for() {
             "{\"a\":\"x\n\"b\":\"y\"}",
             Some(json!({"a": "x", "b": "y"})),
         ),
+        (
+            "{\"a\":\"x\"\n  b:\"y\"}",
+            Some(json!({"a": "x", "b": "y"})),
+        ),
+        (
+            "{\"a\" true,\"b\" null}",
+            Some(json!({"a": true, "b": null})),
+        ),
         ("{\"a:1,\"b\":2}", Some(json!({"a": 1, "b": 2}))),
         ("{a\":1,b\":2}", Some(json!({"a": 1, "b": 2}))),
         ("{a = 1; b => 2;}", Some(json!({"a": 1, "b": 2}))),
@@ -334,6 +342,12 @@ fn guesses_are_made_only_when_asked_for() {
             Some(json!({"a": "hello", "b": "12km"})),
         ),
         ("{\"a\":\"x,\"b\":1}", Some(json!({"a": "x", "b": 1}))),
+        ("{{\"a\":1}}", a()),
+        ("{\"a\":1)", a()),
+        (
+            "{\"a\":nil,\"b\":[1,2)}",
+            Some(json!({"a": null, "b": [1, 2]})),
+        ),
         ("[{'a':1}]", a()),
         ("\"a\":1}", a()),
         ("\"a\":\"x\",\"b\":[1]", Some(json!({"a": "x", "b": [1]}))),
@@ -377,6 +391,16 @@ fn two_readings_are_refused_at_every_level() {
         "{\"a\":--1}",
         "{\"a\":1e999}",
         "{\"a\":1e}",
+        "{\"a\":[\"x\",\"y\" z],\"b\":[\"c\"]}",
+        "{\"a\":[[\"x\" y],[\"z\"]]}",
+        "{\"a\":\"x\" y, \"b\":[1]}",
+        "{\"a\": \"first, b: \"second\"}",
+        "{\"cmd\":\"echo \"hi\", \"bye\"\"}",
+        "{{{\"a\":1}}",
+        "{{\"a\":1}",
+        "{\"a\":1}[1,2]",
+        "```json\n{\"a\":1}\n```\nor\n```json\n[1]\n```",
+        "{\"a\":\"x\" y",
         "{\"a\":1-2}",
         "{\"a\":\"f(\"}\")\"}",
         "{1,2}",
@@ -468,6 +492,42 @@ fn a_missing_last_brace_is_added_only_where_the_turn_ended_and_the_text_is_no_js
         settle("\"a\":\"b\"", RepairLevel::Guess).state(),
         ArgumentsState::Repaired
     );
+}
+
+#[test]
+fn no_prefix_of_a_repairable_text_is_usable_without_a_terminal_signal() {
+    let mut prefixes = 0;
+    for text in [
+        "```json\n{'a':\"x\ny\", b: [True, +1, .5, {c: 'd'},], /* e */ \"f\": \"\\d\\ud83d\"} // g\n```",
+        "\"{'a':[1,{'b':\\\"c\\\"}],}\"",
+        "Call: {“a”:“b”,c:None}}",
+        "null{a:{b:'c'},d:'e'}",
+    ] {
+        for repair in [RepairLevel::Lossless, RepairLevel::Guess] {
+            let settling = Settling {
+                repair,
+                blank: Blank::Cut,
+                ..Settling::default()
+            };
+            assert!(
+                Arguments::settle(text.to_owned(), &settling).is_usable(),
+                "{text} at {repair:?}"
+            );
+            // The root's closer: everything before it is a cut text, everything after only stands around.
+            let closer = text.rfind('}').unwrap() - usize::from(text.ends_with("}}"));
+            for (at, _) in text.char_indices().take_while(|(at, _)| *at <= closer) {
+                let cut = Arguments::settle(text[..at].to_owned(), &settling);
+                assert!(
+                    !cut.is_usable(),
+                    "{:?} at {repair:?}: {}",
+                    &text[..at],
+                    cut.to_json()
+                );
+                prefixes += 1;
+            }
+        }
+    }
+    assert!(prefixes > 200);
 }
 
 #[test]

@@ -169,7 +169,7 @@ repair_kinds! {
     BareWord "bare-word" Guess,
     /// NaN or an infinity, now null.
     NonFinite "non-finite" Guess,
-    /// `undefined`, now null.
+    /// `undefined` or `nil`, now null.
     Undefined "undefined" Guess,
     /// A tuple, now an array.
     Tuple "tuple" Guess,
@@ -193,6 +193,8 @@ repair_kinds! {
     ArrayWrapper "array-wrapper" Guess,
     /// Both braces, or the first, missing.
     MissingBraces "missing-braces" Guess,
+    /// A brace before the object's own.
+    DoubledBrace "doubled-brace" Guess,
     /// A member without a value, dropped.
     MissingValue "missing-value" Guess,
     /// The whole text escaped as for a string, without the quotes.
@@ -267,6 +269,8 @@ struct Rewriter<'t> {
     guess: bool,
     ended_by_itself: bool,
     repairs: Vec<Repair>,
+    /// A guess was made about where a string ends, which only the end of the object can confirm.
+    unsure: bool,
     body: body::Body,
 }
 
@@ -282,6 +286,7 @@ impl<'t> Rewriter<'t> {
             guess,
             ended_by_itself,
             repairs: Vec::new(),
+            unsure: false,
             body,
         }
     }
@@ -298,6 +303,10 @@ impl<'t> Rewriter<'t> {
         if !self.guess {
             return Err(Refused);
         }
+        self.unsure |= matches!(
+            kind,
+            RepairKind::InnerQuotes | RepairKind::MissingQuote | RepairKind::MissingColon
+        );
         self.note(kind, at);
         Ok(())
     }

@@ -49,12 +49,14 @@ pub(super) struct Body {
     comma: Option<(usize, usize)>,
     /// Where the key being read begins in what was written.
     key_out: usize,
-    /// The outermost keys are not spelled as JSON's: this is no JSON cut short.
+    /// An outermost key has no quotes: this is no JSON cut short.
     pub(super) dialect: bool,
     /// The braces around the whole are missing.
     pub(super) braceless: bool,
     /// A closer was taken for one of the other kind; a closer too many later would speak against that.
     pub(super) wrong_closer: bool,
+    /// It began with two braces, and must end with two.
+    pub(super) doubled: bool,
     /// It ended inside a key.
     pub(super) in_key: bool,
 }
@@ -115,6 +117,9 @@ impl Rewriter<'_> {
             self.out.push('}');
             return Ok(Reach::Closed);
         }
+        if self.unsure {
+            return Err(Refused);
+        }
         self.body.in_key = self.body.in_key && matches!(self.body.due, Due::Key | Due::KeyOrClose);
         Ok(Reach::Cut)
     }
@@ -122,6 +127,16 @@ impl Rewriter<'_> {
     fn key(&mut self, byte: u8) -> Result<Reach, Refused> {
         match byte {
             b'}' | b']' | b')' => return self.closer(byte),
+            b'{' if self.body.open.len() == 1
+                && self.body.due == Due::KeyOrClose
+                && !self.body.doubled =>
+            {
+                // `{{`: no object is a key. The brace that answers it must follow the object's own.
+                self.guess(RepairKind::DoubledBrace, self.at)?;
+                self.body.doubled = true;
+                self.at += 1;
+                return Ok(Reach::Closed);
+            }
             b',' => {
                 self.guess(RepairKind::ExtraComma, self.at)?;
                 self.at += 1;
@@ -135,10 +150,7 @@ impl Rewriter<'_> {
             Some((Quote::Backtick | Quote::TripleDouble | Quote::TripleSingle, _)) => {
                 return Err(Refused);
             }
-            Some((quote, length)) => {
-                self.body.dialect |= outermost && quote != Quote::Double;
-                self.string(quote, length, true)?
-            }
+            Some((quote, length)) => self.string(quote, length, true)?,
             None => {
                 self.body.dialect |= outermost;
                 self.bare_key()?
@@ -202,6 +214,12 @@ impl Rewriter<'_> {
             }
             b'"' | b'\'' | b'-' | b'{' | b'[' | b'0'..=b'9' => {
                 self.guess(RepairKind::MissingColon, at)?
+            }
+            _ if ["true", "false", "null"]
+                .iter()
+                .any(|word| self.rest().starts_with(word)) =>
+            {
+                self.guess(RepairKind::MissingColon, at)?;
             }
             _ => return Err(Refused),
         }
@@ -345,7 +363,6 @@ impl Rewriter<'_> {
                 }
                 self.close();
             }
-            None if byte == b')' => return Err(Refused),
             None => {
                 let last = self.next_solid(at + 1).is_none();
                 self.guess(RepairKind::WrongCloser, at)?;

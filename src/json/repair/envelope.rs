@@ -179,6 +179,7 @@ impl Rewriter<'_> {
         if self.object()? == Reach::Cut {
             return Ok(Reach::Cut);
         }
+        let mut brace_due = self.body.doubled;
         let mut held: Option<Map<String, Value>> = None;
         let mut wrapper_open = before.array;
         loop {
@@ -235,13 +236,14 @@ impl Rewriter<'_> {
                 if self.body.wrong_closer {
                     return Err(Refused);
                 }
+                brace_due &= byte != b'}';
                 self.note(RepairKind::ExtraCloser, at);
                 self.at += 1;
             } else {
                 self.tail(before)?;
             }
         }
-        if wrapper_open {
+        if wrapper_open || brace_due {
             Err(Refused)
         } else {
             Ok(Reach::Closed)
@@ -251,8 +253,13 @@ impl Rewriter<'_> {
     /// Other text after the object. After prose or a fence it is prose; else it is dropped only by guess.
     fn tail(&mut self, before: &Before) -> Result<(), Refused> {
         let (at, rest) = (self.at, self.rest());
-        // A brace may be another call; a quote may be one that was taken for the end of a string.
-        let doubtful = rest.contains('{') || (rest.contains('"') && !before.prose);
+        // A brace or a second fence may be another call; a quote may be one that was taken for the end of a string.
+        let doubtful = rest.contains('{')
+            || if before.prose {
+                rest.contains("```")
+            } else {
+                rest.contains(['"', '['])
+            };
         let punctuated = self
             .repairs
             .last()

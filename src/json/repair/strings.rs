@@ -1,5 +1,6 @@
 //! Strings: which quotes delimit them, where they end, what their escapes stand for.
 
+use super::super::is_space;
 use super::super::text::{UNICODE_ESCAPE, plain_run, simple_escape};
 use super::{Reach, Refused, RepairKind, Rewriter};
 
@@ -138,6 +139,8 @@ impl Rewriter<'_> {
                         self.end_at(at, out)?;
                         return Ok(Reach::Closed);
                     }
+                    // A quote taken for content, and no end that would confirm it.
+                    _ if inner.is_some() => return Err(Refused),
                     _ => return Ok(Reach::Cut),
                 }
             };
@@ -152,7 +155,7 @@ impl Rewriter<'_> {
                 match verdict {
                     Verdict::Closes => {
                         if let Some(inner) = inner {
-                            self.guess(RepairKind::InnerQuotes, inner.at)?;
+                            self.inner_quotes(opened, inner, inner_count)?;
                         }
                         self.at += length;
                         self.out.push('"');
@@ -197,6 +200,26 @@ impl Rewriter<'_> {
                 }
             }
         }
+    }
+
+    /// Takes quotes inside a string for content, unless the string then swallows what looks like structure.
+    fn inner_quotes(&mut self, opened: Inner, last: Inner, count: usize) -> Result<(), Refused> {
+        let content = self.bytes.get(opened.at..self.at).unwrap_or_default();
+        let structure = content.iter().enumerate().any(|(index, byte)| {
+            let next = || {
+                content
+                    .get(index + 1..)
+                    .and_then(|rest| rest.iter().find(|byte| !is_space(**byte)))
+            };
+            matches!(byte, b'}' | b']') && next() == Some(&b',')
+        });
+        // `"first, b: "second"`: a value may begin at the odd quote.
+        let before = self.text.get(opened.at..last.at).unwrap_or_default();
+        let value = count % 2 == 1 && before.trim_end().ends_with([':', '=']);
+        if structure || value {
+            return Err(Refused);
+        }
+        self.guess(RepairKind::InnerQuotes, last.at)
     }
 
     /// Ends a string before where it has been read to: its closing quote is missing there.
@@ -259,14 +282,16 @@ impl Rewriter<'_> {
             b';' => self.guess,
             b':' if !in_array => {
                 return match inner {
-                    Some(inner) if self.guess => self
+                    // Only the key's own opening quote may have been taken for content.
+                    Some(inner) if self.guess && inner_count == 1 => self
                         .member_begins_at(opened, inner)
                         .map(|(at, out)| Verdict::EndedAt(at, out))
                         .ok_or(Refused),
                     _ => Err(Refused),
                 };
             }
-            b':' => true,
+            // In an array the string is a key, and the array's closer is missing before it; not if it is doubtful itself.
+            b':' => inner.is_none(),
             b'+' => self
                 .next_solid(next_at + 1)
                 .is_some_and(|(_, byte)| matches!(byte, b'"' | b'\'')),
@@ -305,7 +330,7 @@ impl Rewriter<'_> {
     /// Whether a quoted key and a colon follow (or in an array a quoted element): a comma is missing before them.
     fn member_follows(&self, at: usize, in_array: bool) -> bool {
         if self.bytes.get(at) != Some(&b'"') {
-            return false;
+            return !in_array && self.bare_member_on_new_line(at);
         }
         let rest = self.text.get(at + 1..).unwrap_or_default();
         let Some(close) = memchr::memchr3(b'"', b'\n', b'\\', rest.as_bytes()) else {
@@ -319,6 +344,17 @@ impl Rewriter<'_> {
             Some((_, b',' | b']' | b'"')) => in_array && at > self.at + 1 && close > 0,
             _ => false,
         }
+    }
+
+    /// Whether a key without quotes and its colon stand at `at`, and a line end before it.
+    fn bare_member_on_new_line(&self, at: usize) -> bool {
+        let between = self.bytes.get(self.at + 1..at).unwrap_or_default();
+        let rest = self.bytes.get(at..).unwrap_or_default();
+        let key = rest
+            .iter()
+            .take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
+            .count();
+        between.contains(&b'\n') && key > 0 && rest.get(key) == Some(&b':')
     }
 
     /// A value string in which a quote is followed by a colon: the quote before it opened a key, and the string's own

@@ -19,6 +19,7 @@ const WORDS: &[(&str, &str, Option<RepairKind>)] = &[
     ("inf", "null", Some(RepairKind::NonFinite)),
     ("-inf", "null", Some(RepairKind::NonFinite)),
     ("undefined", "null", Some(RepairKind::Undefined)),
+    ("nil", "null", Some(RepairKind::Undefined)),
 ];
 
 impl<'t> Rewriter<'t> {
