@@ -9,7 +9,7 @@ mod settling;
 mod stored;
 
 pub use crate::json::{
-    FaultKind, FieldEvent, FieldKind, PathSegment, Repair, RepairKind, RepairLevel,
+    FaultKind, Fidelity, FieldEvent, FieldKind, PathSegment, Repair, RepairKind, RepairLevel,
 };
 pub use partial::{ArgumentsBuffer, PartialArguments, PartialState};
 pub use problem::{ArgumentsError, ArgumentsErrorKind, Problem, ProblemKind};
@@ -467,10 +467,28 @@ impl Arguments {
         self.raw.get(self.problem.as_ref()?.dropped_at()?..)
     }
 
+    /// What the object does not show of the text: a key given twice, an integer too long for 64 bits. Reads the text
+    /// again, O(n).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::Arguments;
+    ///
+    /// let twice = Arguments::parse(r#"{"a":1,"a":2}"#);
+    /// assert_eq!(twice.object()?["a"], 2);
+    /// assert!(twice.fidelity().repeated_key);
+    /// # Ok::<(), callstitch::ArgumentsError>(())
+    /// ```
+    #[must_use]
+    pub fn fidelity(&self) -> Fidelity {
+        json::recover(self.text.as_deref().unwrap_or(&self.raw), json::MAX_DEPTH).fidelity
+    }
+
     /// A view whose `Debug` shows the argument text. Logs are not where a user's data should turn up: ask for it.
     #[must_use]
     pub fn reveal(&self) -> impl fmt::Debug + '_ {
-        Revealed(self)
+        stored::Revealed(self)
     }
 }
 
@@ -487,32 +505,6 @@ impl Default for Arguments {
     }
 }
 
-impl fmt::Debug for Arguments {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Arguments")
-            .field("state", &self.state)
-            .field("bytes", &self.raw.len())
-            .field("members", &self.object.as_ref().map(Map::len))
-            .field("repairs", &self.repairs)
-            .field("problem", &self.problem)
-            .finish()
-    }
-}
-
-struct Revealed<'a>(&'a Arguments);
-
-impl fmt::Debug for Revealed<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Arguments")
-            .field("state", &self.0.state)
-            .field("raw", &self.0.raw)
-            .field("object", &self.0.object)
-            .field("repairs", &self.0.repairs)
-            .field("problem", &self.0.problem)
-            .finish()
-    }
-}
-
 /// Nothing, white space, or `null`.
 fn is_blank(text: &str) -> bool {
     matches!(json::trim(text), "" | "null")
@@ -521,4 +513,85 @@ fn is_blank(text: &str) -> bool {
 fn to_text(object: &Map<String, Value>) -> String {
     // A map of values always has a text; serialising into memory cannot fail.
     serde_json::to_string(object).unwrap_or_else(|_| "{}".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::indexing_slicing
+    )]
+    use super::*;
+
+    #[test]
+    fn a_chosen_reading_is_repaired_and_keeps_the_text_as_sent() {
+        let (raw, chosen) = ("{\"a\"{\"a\":1.0}", "{\"a\":1.0}");
+        let repairs = vec![Repair::new(RepairKind::Restated, 4)];
+        let settled = Arguments::restated(
+            raw.to_owned(),
+            chosen,
+            repairs.clone(),
+            &Settling::default(),
+        );
+        assert_eq!(
+            (settled.state(), settled.raw()),
+            (ArgumentsState::Repaired, raw)
+        );
+        assert_eq!(
+            (settled.to_json().as_str(), settled.repairs()),
+            (chosen, &repairs[..])
+        );
+        let cut = Arguments::restated(raw.to_owned(), "{\"a\":", repairs, &Settling::default());
+        assert_eq!((cut.state(), cut.raw()), (ArgumentsState::Truncated, raw));
+    }
+
+    #[test]
+    fn arguments_with_a_part_missing_state_nothing() {
+        let mut damaged = Arguments::parse("{\"a\":1}");
+        damaged.flag_malformed(ProblemKind::Lost);
+        assert_eq!(
+            (damaged.state(), damaged.recovered(), damaged.raw()),
+            (ArgumentsState::Malformed, None, "{\"a\":1}")
+        );
+        assert_eq!(damaged.to_json(), "{}");
+        let error = damaged.object().unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "arguments are malformed: a part of the text is missing at byte 7"
+        );
+    }
+
+    #[test]
+    fn what_the_object_does_not_show_is_told() {
+        let big = Arguments::parse(
+            r#"{"a":18446744073709551616,"b":1e30,"c":-0,"d":18446744073709551615}"#,
+        );
+        assert_eq!(
+            big.fidelity(),
+            Fidelity {
+                repeated_key: false,
+                inexact_integer: true
+            }
+        );
+        assert_eq!(
+            Arguments::parse(r#"{"b":1e30,"c":-0}"#).fidelity(),
+            Fidelity::default()
+        );
+    }
+
+    #[test]
+    fn views_of_plain_text_state_nothing() {
+        let view = PartialArguments::of_text("*** Begin Patch");
+        assert!(view.object().is_empty() && view.get(["a"]).is_none() && !view.is_complete(["a"]));
+        let mut reader = crate::json::PartialReader::new(json::MAX_DEPTH);
+        reader.advance("{\"a\":\"x");
+        assert_eq!(
+            PartialArguments::new("{\"a\":\"x", &reader)
+                .get(["a"])
+                .unwrap(),
+            "x"
+        );
+    }
 }

@@ -7,7 +7,7 @@
 use super::events::{FieldKind, Observer, PathSegment};
 use super::is_space;
 use super::number::NumberState;
-use super::recover::FaultKind;
+use super::recover::{FaultKind, Fidelity};
 use super::text::{Pending, TextStop, read_text};
 use serde_json::{Map, Number, Value};
 
@@ -62,7 +62,7 @@ pub(super) struct Core {
     key: String,
     /// As [`Step::replaced`], for the newest child of the innermost container.
     leaf_replaced: Option<Box<str>>,
-    pub(super) repeated_key: bool,
+    pub(super) fidelity: Fidelity,
     /// Where the cursor was when it stopped.
     stopped_in: State,
     max_depth: usize,
@@ -78,7 +78,7 @@ impl Core {
             pending: Pending::default(),
             key: String::new(),
             leaf_replaced: None,
-            repeated_key: false,
+            fidelity: Fidelity::default(),
             stopped_in: State::Start,
             max_depth,
         }
@@ -148,6 +148,8 @@ impl Core {
                         let Ok(value) = serde_json::from_str::<Number>(digits) else {
                             return self.stop(FaultKind::NumberOutOfRange, self.token_at, observer);
                         };
+                        self.fidelity.inexact_integer |=
+                            number == NumberState::Integer && value.is_f64();
                         self.settle(here, Value::Number(value), observer);
                         continue;
                     }
@@ -321,7 +323,7 @@ impl Core {
                     }
                     serde_json::map::Entry::Occupied(mut entry) => {
                         self.leaf_replaced = Some(entry.key().as_str().into());
-                        self.repeated_key = true;
+                        self.fidelity.repeated_key = true;
                         entry.insert(value);
                         observer.replaced();
                     }

@@ -30,6 +30,16 @@ pub enum FaultKind {
     NotAnObject,
 }
 
+/// What an object does not show of the text it was read from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct Fidelity {
+    /// A key came twice in one object; the last value won.
+    pub repeated_key: bool,
+    /// An integer fits no 64 bits and became the nearest double. The text still has its digits.
+    pub inexact_integer: bool,
+}
+
 /// How a text ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum End {
@@ -54,6 +64,7 @@ pub(crate) struct Ended {
     pub(crate) wrapped: bool,
     /// It ended inside a key.
     pub(crate) in_key: bool,
+    pub(crate) fidelity: Fidelity,
 }
 
 /// Reads a whole text to its end by the rules of strict recovery. Never errors; O(n), no recursion.
@@ -144,6 +155,7 @@ impl PartialReader {
             dropped_at,
             wrapped: wrapper.is_some(),
             in_key: core.state == State::Key,
+            fidelity: core.fidelity,
         }
     }
 }
