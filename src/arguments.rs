@@ -5,115 +5,21 @@
 
 mod partial;
 mod problem;
+mod settling;
 mod stored;
 
 pub use crate::json::{
-    FaultKind, FieldEvent, FieldKind, PathSegment, Repair, RepairKind, RepairLevel,
+    FaultKind, Fidelity, FieldEvent, FieldKind, PathSegment, Repair, RepairKind, RepairLevel,
 };
 pub use partial::{ArgumentsBuffer, PartialArguments, PartialState};
 pub use problem::{ArgumentsError, ArgumentsErrorKind, Problem, ProblemKind};
+pub use settling::{ArgumentsState, Blank, Settling};
 
 use crate::json::{self, End};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::fmt;
-
-/// What an argument text turned out to be.
-///
-/// ```text
-///                       ┌─ an object ───────────────────▶ Whole      usable
-///                       ├─ malformed ─ repair ladder ───▶ Repaired   usable, says what was done
-/// raw text ── close ────┤                    └ refused ─▶ Malformed  flagged
-///                       ├─ a prefix of an object ───────▶ Truncated  flagged
-///                       └─ too many containers ─────────▶ TooDeep    flagged
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
-pub enum ArgumentsState {
-    /// The text is an object's, or blank after a turn that ended properly, which is `{}`.
-    Whole,
-    /// The text is not an object's but has one reading as one; [`Arguments::repairs`] lists what was done.
-    Repaired,
-    /// The text was cut. Never to be run; [`Arguments::recovered`] holds what it still states.
-    Truncated,
-    /// The text is not an object's, cut or not, or a part of it is known to be missing.
-    Malformed,
-    /// More containers one inside the other than are read.
-    TooDeep,
-    /// A custom tool's plain text; there is no object and none is due.
-    FreeForm,
-}
-
-impl ArgumentsState {
-    /// The state as one word: `whole`, `repaired`, `truncated`, `malformed`, `too-deep`, `free-form`.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Whole => "whole",
-            Self::Repaired => "repaired",
-            Self::Truncated => "truncated",
-            Self::Malformed => "malformed",
-            Self::TooDeep => "too-deep",
-            Self::FreeForm => "free-form",
-        }
-    }
-
-    /// Whether the arguments may be handed to a tool: whole, repaired, or free-form.
-    #[must_use]
-    pub fn is_usable(self) -> bool {
-        matches!(self, Self::Whole | Self::Repaired | Self::FreeForm)
-    }
-}
-
-impl fmt::Display for ArgumentsState {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-/// What blank text (nothing, white space, or the text `null`) means at a close. Only the caller can know: parameterless
-/// calls arrive blank, and so does a call of which nothing came before the token limit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Blank {
-    /// The turn ended properly: blank is `{}`, and whole.
-    #[default]
-    Object,
-    /// It did not: blank is a call that was cut.
-    Cut,
-}
-
-/// How a text is settled at its close.
-///
-/// # Examples
-///
-/// ```
-/// use callstitch::{Arguments, ArgumentsState, RepairLevel, Settling};
-///
-/// let strict = Settling { repair: RepairLevel::None, ..Settling::default() };
-/// assert_eq!(Arguments::settle("{\"a\":1,}".into(), &strict).state(), ArgumentsState::Malformed);
-/// assert_eq!(Arguments::settle("{\"a\":1,}".into(), &Settling::default()).state(), ArgumentsState::Repaired);
-/// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Settling {
-    /// How far malformed text is mended. Default: [`RepairLevel::Lossless`]. Valid text is never touched.
-    pub repair: RepairLevel,
-    /// The most containers one inside the other. Default and maximum: 127, which is what serde_json reads.
-    pub max_depth: usize,
-    /// What blank text means here. Default: [`Blank::Object`].
-    pub blank: Blank,
-}
-
-impl Default for Settling {
-    fn default() -> Self {
-        Settling {
-            repair: RepairLevel::default(),
-            max_depth: json::MAX_DEPTH,
-            blank: Blank::default(),
-        }
-    }
-}
 
 /// The arguments of a finished call: the text as sent, and what it means.
 ///
@@ -204,35 +110,49 @@ impl Arguments {
             End::Whole => Self::usable(text, None, ended.object, ArgumentsState::Whole, Vec::new()),
             End::Fault(FaultKind::TooDeep, _) => Self::flagged(text, ended, Vec::new()),
             End::Cut if !guess_key => Self::flagged(text, ended, Vec::new()),
-            _ => Self::repaired(&text, settling, depth)
+            _ => Self::repaired(&text, settling, depth, ended.end == End::Cut)
                 .unwrap_or_else(|| Self::flagged(text, ended, Vec::new())),
         }
     }
 
     /// The repair ladder's reading of a malformed text, if it has one.
-    fn repaired(text: &str, settling: &Settling, depth: usize) -> Option<Self> {
+    fn repaired(text: &str, settling: &Settling, depth: usize, cut_key: bool) -> Option<Self> {
         let ended_by_itself = settling.blank == Blank::Object;
-        let mended = json::repair(text, settling.repair, ended_by_itself)?;
+        let mended = json::repair(text, settling.repair, ended_by_itself, cut_key)?;
         let ended = json::recover(&mended.text, depth);
         let raw = text.to_owned();
         match ended.end {
-            End::Whole => Some(Self::usable(
-                raw,
-                Some(mended.text),
-                ended.object,
-                ArgumentsState::Repaired,
-                mended.repairs,
-            )),
-            // What was mended is still cut, and says so; its offsets would be those of the mended text.
-            End::Cut => Some(Self::flagged(
-                raw,
-                json::Ended {
+            End::Whole if !mended.cut => {
+                let state = ArgumentsState::Repaired;
+                Some(Self::usable(
+                    raw,
+                    Some(mended.text),
+                    ended.object,
+                    state,
+                    mended.repairs,
+                ))
+            }
+            // What was mended is still cut, and says so. Its offsets are those of the mended text, and are not kept.
+            End::Whole | End::Cut => {
+                let ended = json::Ended {
+                    end: End::Cut,
                     dropped_at: None,
                     ..ended
-                },
-                mended.repairs,
-            )),
-            End::Fault(FaultKind::TooDeep, _) => Some(Self::flagged(raw, ended, mended.repairs)),
+                };
+                Some(Self::flagged(raw, ended, mended.repairs))
+            }
+            End::Fault(FaultKind::TooDeep, at) => {
+                let end = End::Fault(FaultKind::TooDeep, at.min(raw.len()));
+                Some(Self::flagged(
+                    raw,
+                    json::Ended {
+                        end,
+                        dropped_at: None,
+                        ..ended
+                    },
+                    mended.repairs,
+                ))
+            }
             End::Fault(..) => None,
         }
     }
@@ -579,10 +499,28 @@ impl Arguments {
         self.raw.get(self.problem.as_ref()?.dropped_at()?..)
     }
 
+    /// What the object does not show of the text: a key given twice, an integer too long for 64 bits. Reads the text
+    /// again, O(n).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::Arguments;
+    ///
+    /// let twice = Arguments::parse(r#"{"a":1,"a":2}"#);
+    /// assert_eq!(twice.object()?["a"], 2);
+    /// assert!(twice.fidelity().repeated_key);
+    /// # Ok::<(), callstitch::ArgumentsError>(())
+    /// ```
+    #[must_use]
+    pub fn fidelity(&self) -> Fidelity {
+        json::recover(self.text.as_deref().unwrap_or(&self.raw), json::MAX_DEPTH).fidelity
+    }
+
     /// A view whose `Debug` shows the argument text. Logs are not where a user's data should turn up: ask for it.
     #[must_use]
     pub fn reveal(&self) -> impl fmt::Debug + '_ {
-        Revealed(self)
+        stored::Revealed(self)
     }
 }
 
@@ -599,32 +537,6 @@ impl Default for Arguments {
     }
 }
 
-impl fmt::Debug for Arguments {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Arguments")
-            .field("state", &self.state)
-            .field("bytes", &self.raw.len())
-            .field("members", &self.object.as_ref().map(Map::len))
-            .field("repairs", &self.repairs)
-            .field("problem", &self.problem)
-            .finish()
-    }
-}
-
-struct Revealed<'a>(&'a Arguments);
-
-impl fmt::Debug for Revealed<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Arguments")
-            .field("state", &self.0.state)
-            .field("raw", &self.0.raw)
-            .field("object", &self.0.object)
-            .field("repairs", &self.0.repairs)
-            .field("problem", &self.0.problem)
-            .finish()
-    }
-}
-
 /// Nothing, white space, or `null`.
 fn is_blank(text: &str) -> bool {
     matches!(json::trim(text), "" | "null")
@@ -633,4 +545,85 @@ fn is_blank(text: &str) -> bool {
 fn to_text(object: &Map<String, Value>) -> String {
     // A map of values always has a text; serialising into memory cannot fail.
     serde_json::to_string(object).unwrap_or_else(|_| "{}".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::indexing_slicing
+    )]
+    use super::*;
+
+    #[test]
+    fn a_chosen_reading_is_repaired_and_keeps_the_text_as_sent() {
+        let (raw, chosen) = ("{\"a\"{\"a\":1.0}", "{\"a\":1.0}");
+        let repairs = vec![Repair::new(RepairKind::Restated, 4)];
+        let settled = Arguments::restated(
+            raw.to_owned(),
+            chosen,
+            repairs.clone(),
+            &Settling::default(),
+        );
+        assert_eq!(
+            (settled.state(), settled.raw()),
+            (ArgumentsState::Repaired, raw)
+        );
+        assert_eq!(
+            (settled.to_json().as_str(), settled.repairs()),
+            (chosen, &repairs[..])
+        );
+        let cut = Arguments::restated(raw.to_owned(), "{\"a\":", repairs, &Settling::default());
+        assert_eq!((cut.state(), cut.raw()), (ArgumentsState::Truncated, raw));
+    }
+
+    #[test]
+    fn arguments_with_a_part_missing_state_nothing() {
+        let mut damaged = Arguments::parse("{\"a\":1}");
+        damaged.flag_malformed(ProblemKind::Lost);
+        assert_eq!(
+            (damaged.state(), damaged.recovered(), damaged.raw()),
+            (ArgumentsState::Malformed, None, "{\"a\":1}")
+        );
+        assert_eq!(damaged.to_json(), "{}");
+        let error = damaged.object().unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "arguments are malformed: a part of the text is missing at byte 7"
+        );
+    }
+
+    #[test]
+    fn what_the_object_does_not_show_is_told() {
+        let big = Arguments::parse(
+            r#"{"a":18446744073709551616,"b":1e30,"c":-0,"d":18446744073709551615}"#,
+        );
+        assert_eq!(
+            big.fidelity(),
+            Fidelity {
+                repeated_key: false,
+                inexact_integer: true
+            }
+        );
+        assert_eq!(
+            Arguments::parse(r#"{"b":1e30,"c":-0}"#).fidelity(),
+            Fidelity::default()
+        );
+    }
+
+    #[test]
+    fn views_of_plain_text_state_nothing() {
+        let view = PartialArguments::of_text("*** Begin Patch");
+        assert!(view.object().is_empty() && view.get(["a"]).is_none() && !view.is_complete(["a"]));
+        let mut reader = crate::json::PartialReader::new(json::MAX_DEPTH);
+        reader.advance("{\"a\":\"x");
+        assert_eq!(
+            PartialArguments::new("{\"a\":\"x", &reader)
+                .get(["a"])
+                .unwrap(),
+            "x"
+        );
+    }
 }

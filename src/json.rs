@@ -5,7 +5,8 @@
 //! ```text
 //! cursor    a strict pull reader of whole documents:       what does a provider event say?
 //! scan      brackets and strings only, on every delta:   is this text whole?
-//! partial   the one grammar reader, in place, lazily:     what does it state so far?
+//! reader    the one grammar reader, growing one tree
+//! partial   the reader as a live view, lazily:            what does it state so far?
 //! recover   the same reader run to the end, with a report
 //! repair    text to text: mends what is malformed, so that the same reader can read it
 //! ```
@@ -14,6 +15,7 @@ pub(crate) mod cursor;
 mod events;
 mod number;
 mod partial;
+mod reader;
 mod recover;
 mod repair;
 mod scan;
@@ -21,10 +23,10 @@ mod text;
 
 pub(crate) use cursor::join_halves;
 pub use events::{FieldEvent, FieldKind, PathSegment};
-pub(crate) use partial::find;
 pub(crate) use partial::{PartialReader, Progress};
-pub use recover::FaultKind;
+pub(crate) use reader::find;
 pub(crate) use recover::{End, Ended, recover};
+pub use recover::{FaultKind, Fidelity};
 pub(crate) use repair::repair;
 pub use repair::{Repair, RepairKind, RepairLevel};
 pub(crate) use scan::Scan;

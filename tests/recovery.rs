@@ -10,7 +10,7 @@
 #[path = "common/shared.rs"]
 mod shared;
 
-use callstitch::{Arguments, ArgumentsState, RepairLevel, Settling};
+use callstitch::{Arguments, ArgumentsState, Blank, RepairLevel, Settling};
 use serde_json::{Map, Value, json};
 use shared::shared;
 
@@ -155,4 +155,508 @@ fn the_fault_cases_of_argument_text_hold() {
         assert_eq!(got, expected, "{}", case["id"]);
     }
     println!("argument text cases: {ran}");
+}
+
+/// A text, and what it becomes: `Some(object)` usable, `None` flagged.
+fn expect(level: RepairLevel, rows: &[(&str, Option<Value>)]) {
+    let mut wrong = Vec::new();
+    for (text, want) in rows {
+        let settled = settle(text, level);
+        let got = settled.object().ok().cloned().map(Value::Object);
+        if got != *want {
+            let kinds: Vec<_> = settled
+                .repairs()
+                .iter()
+                .map(|repair| repair.kind.as_str())
+                .collect();
+            wrong.push(format!(
+                "{text:?}: {got:?}, wanted {want:?} ({}, {kinds:?})",
+                settled.state()
+            ));
+        }
+    }
+    assert!(wrong.is_empty(), "at {level:?}:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn lossless_repairs_reach_every_position() {
+    let a = || Some(json!({"a": 1}));
+    expect(
+        RepairLevel::Lossless,
+        &[
+            // Around the object.
+            ("\u{FEFF}```json\r\n{\"a\":1}\r\n```\r\n", a()),
+            ("```JSON5\n{\"a\":1}\n```", a()),
+            ("````json\n{\"a\":1}\n````", a()),
+            ("~~~\n{\"a\":1}\n~~~", a()),
+            ("```{\"a\":1}```", a()),
+            ("\0\0{\"a\":1}\0", a()),
+            ("\u{a0}{\"a\":1}\u{200b}", a()),
+            ("<tool_call>\n{\"a\":1}\n</tool_call><|im_end|>", a()),
+            (
+                "<function=x><parameter>{\"a\":1}</parameter></function>",
+                a(),
+            ),
+            ("[TOOL_CALLS]{\"a\":1}[/TOOL_CALLS]", a()),
+            ("<｜tool▁call▁begin｜>{\"a\":1}<｜tool▁call▁end｜>", a()),
+            ("cb({\"a\":1});", a()),
+            ("/**/ cb.x ( {\"a\":1} ) ;", a()),
+            ("json\r\n{\"a\":1}", a()),
+            (
+                "Sure! I will call it.\n\n```json\n{\"a\":1}\n```\nAnything else?",
+                a(),
+            ),
+            ("// call {x}\n{\"a\":1}", a()),
+            ("# call {x}\r\n/* {y} */ {\"a\":1} # done", a()),
+            ("'{\"a\":1}'", a()),
+            ("{\"a\":1}}}]", a()),
+            ("{\"a\":1};\n,", a()),
+            ("{\"a\":1}\"", a()),
+            ("Output: {\"a\":1}", a()),
+            ("const args = {\"a\":1};", a()),
+            ("null {\"a\":1}", a()),
+            ("{}{}{\"a\":1}", a()),
+            ("{}\n{\"a\":1}{\"a\":1}", a()),
+            ("{\"a\":1}\n{\"a\":1}\n{\"a\":1}", a()),
+            (
+                "{\"a\":1,\"b\":2},{\"b\":2,\"a\":1}",
+                Some(json!({"a": 1, "b": 2})),
+            ),
+            ("\"{'a':1,}\"", a()),
+            ("\"{\n\\\"a\\\":1}\"", a()),
+            ("\"```json\\n{\\\"a\\\":1}\\n```\"", None), // a string, and not an object's text
+            // Inside.
+            (
+                "{'a':{'b':[True,None,FALSE]}}",
+                Some(json!({"a": {"b": [true, null, false]}})),
+            ),
+            (
+                "{“a”:“b’s”, ‘c’ : ‘d’}",
+                Some(json!({"a": "b’s", "c": "d"})),
+            ),
+            ("{„a“:1}", a()),
+            ("{/*1*/\"a\"/*2*/:/*3*/1/*4*/,/*5*/}/*6*/", a()),
+            (
+                "{\"a\" // x\n: // y\n[1, // z\n2 # w\n], }",
+                Some(json!({"a": [1, 2]})),
+            ),
+            ("{\"a\nb\":1}", Some(json!({"a\nb": 1}))),
+            ("{\"a\\qb\":1}", Some(json!({"a\\qb": 1}))),
+            ("{'a\\'b':'c\"d'}", Some(json!({"a'b": "c\"d"}))),
+            (
+                "{\"a\":\"\\ud83d\\ude00\\ud83d\", b:1}",
+                Some(json!({"a": "😀\u{FFFD}", "b": 1})),
+            ),
+            ("{\"a\":\"x\\\ny\"}", Some(json!({"a": "x\\\ny"}))),
+            (
+                "{\"a\":\"\u{1}\u{1f}\\u00e9\r\"}",
+                Some(json!({"a": "\u{1}\u{1f}é\r"})),
+            ),
+            ("{$a_b.c-d: 1, é: 2}", Some(json!({"$a_b.c-d": 1, "é": 2}))),
+            (
+                "{null: null, true: True}",
+                Some(json!({"null": null, "true": true})),
+            ),
+            (
+                "{a:+.5,b:-.5,c:[5.,1.e2],d:-1}",
+                Some(json!({"a": 0.5, "b": -0.5, "c": [5.0, 100.0], "d": -1})),
+            ),
+            ("{\\n\\t\"a\":\\n1,\\n}\\n", a()),
+            ("{\"a\":\u{a0}1}", a()),
+            (
+                "{\"a\":[{},],\"b\":{\"c\":[],},}",
+                Some(json!({"a": [{}], "b": {"c": []}})),
+            ),
+            ("{\"a\":1e400,}", None),
+        ],
+    );
+}
+
+#[test]
+fn guesses_are_made_only_when_asked_for() {
+    let a = || Some(json!({"a": 1}));
+    let rows = [
+        ("{\"a\":1}\nI hope this helps", a()),
+        ("{'a':'it's ok'}", Some(json!({"a": "it's ok"}))),
+        (
+            "{\"a\":\"x\" , \"b\":\"a \"q\" b\",\"c\":1}",
+            Some(json!({"a": "x", "b": "a \"q\" b", "c": 1})),
+        ),
+        (
+            "{\"a\":\"x\"\"b\":\"y\"}",
+            Some(json!({"a": "x", "b": "y"})),
+        ),
+        (
+            "{\"a\":{\"b\":1}\"c\":2}",
+            Some(json!({"a": {"b": 1}, "c": 2})),
+        ),
+        ("{\"a\":[\"x\" \"y\"]}", Some(json!({"a": ["x", "y"]}))),
+        (
+            "{\"a\":[{\"b\":1}{\"b\":2}]}",
+            Some(json!({"a": [{"b": 1}, {"b": 2}]})),
+        ),
+        ("{\"a\":[1,2,\"b\":3}", Some(json!({"a": [1, 2], "b": 3}))),
+        (
+            "{\"a\":[{\"b\":1],\"c\":2}",
+            Some(json!({"a": [{"b": 1}], "c": 2})),
+        ),
+        (
+            "{\"a\":\"x\n\"b\":\"y\"}",
+            Some(json!({"a": "x", "b": "y"})),
+        ),
+        (
+            "{\"a\":\"x\"\n  b:\"y\"}",
+            Some(json!({"a": "x", "b": "y"})),
+        ),
+        (
+            "{\"a\" true,\"b\" null}",
+            Some(json!({"a": true, "b": null})),
+        ),
+        ("{\"a:1,\"b\":2}", Some(json!({"a": 1, "b": 2}))),
+        ("{a\":1,b\":2}", Some(json!({"a": 1, "b": 2}))),
+        ("{a = 1; b => 2;}", Some(json!({"a": 1, "b": 2}))),
+        (
+            "{first name: Ann Lee}",
+            Some(json!({"first name": "Ann Lee"})),
+        ),
+        ("{\"u\": https://x.y/z?q=1}", None),
+        (
+            "{\"d\": 2024-01-02, \"v\":1.2.3}",
+            Some(json!({"d": "2024-01-02", "v": "1.2.3"})),
+        ),
+        ("{\"a\":[(1,2),()]}", Some(json!({"a": [[1, 2], []]}))),
+        ("{\"a\":\"x\"+'y' + \"z\"}", Some(json!({"a": "xyz"}))),
+        ("{\"a\":'''x \"y\"\nz'''}", Some(json!({"a": "x \"y\"\nz"}))),
+        ("{\"a\":`x\ny`}", Some(json!({"a": "x\ny"}))),
+        (
+            "{\"a\":[NaN,-Infinity,undefined]}",
+            Some(json!({"a": [null, null, null]})),
+        ),
+        (
+            "{\"a\":007,\"b\":0b11,\"c\":1_0.5}",
+            Some(json!({"a": 7, "b": 3, "c": 10.5})),
+        ),
+        ("{\"b\":1,\"a\":,}", Some(json!({"b": 1}))),
+        (
+            "{\"a\": hello\", \"b\":12km}",
+            Some(json!({"a": "hello", "b": "12km"})),
+        ),
+        ("{\"a\":\"x,\"b\":1}", Some(json!({"a": "x", "b": 1}))),
+        ("{{\"a\":1}}", a()),
+        ("{\"a\":1)", a()),
+        (
+            "{\"a\":nil,\"b\":[1,2)}",
+            Some(json!({"a": null, "b": [1, 2]})),
+        ),
+        ("[{'a':1}]", a()),
+        ("\"a\":1}", a()),
+        ("\"a\":\"x\",\"b\":[1]", Some(json!({"a": "x", "b": [1]}))),
+        ("{\\\"a\\\":\\\"x\\\\ny\\\"}", Some(json!({"a": "x\ny"}))),
+    ];
+    expect(RepairLevel::Guess, &rows);
+    for (text, _) in rows {
+        assert!(
+            !settle(text, RepairLevel::Lossless).is_usable(),
+            "{text} was repaired without a guess"
+        );
+    }
+}
+
+#[test]
+fn two_readings_are_refused_at_every_level() {
+    for text in [
+        "{\"a\":1}{\"a\":2}",
+        "{\"a\":1}\n\n{\"b\":{}}",
+        "{\"a\":1}{}",
+        "{\"a\":1}{\"a\":",
+        "{\"a\":1},{\"a\":2},{\"a\":1}",
+        "[{\"a\":1},{\"a\":1}]",
+        "[1,{\"a\":1}]",
+        "{\"a\":[1,,2]}",
+        "{\"a\":[,1]}",
+        "{\"a\":[1,,]}",
+        "{\"a\":1,000,000}",
+        "{\"a\":}",
+        "{\"a\"}",
+        "{\"a\":1,\"b\"}",
+        "{\"a\",\"b\":1}",
+        "{&quot;a&quot;:&quot;b&quot;}",
+        "a: 1\nb: 2",
+        "a: {\"b\": 1}, c: 2",
+        "A: {\"b\": 1}, C: 2",
+        "{\"a\":\"say \"hi\", then go\"}",
+        "{\"a\":[\"he \"x\", y\"]}",
+        "{\"a\":1/2}",
+        "{\"a\":- 1}",
+        "{\"a\":--1}",
+        "{\"a\":1e999}",
+        "{\"a\":1e}",
+        "{\"a\":[\"x\",\"y\" z],\"b\":[\"c\"]}",
+        "{\"a\":[[\"x\" y],[\"z\"]]}",
+        "{\"a\":\"x\" y, \"b\":[1]}",
+        "{\"a\": \"first, b: \"second\"}",
+        "{\"cmd\":\"echo \"hi\", \"bye\"\"}",
+        "{{{\"a\":1}}",
+        "{{\"a\":1}",
+        "{\"a\":1}[1,2]",
+        "```json\n{\"a\":1}\n```\nor\n```json\n[1]\n```",
+        "{\"a\":\"x\" y",
+        "{\"a\":1-2}",
+        "{\"a\":\"f(\"}\")\"}",
+        "{1,2}",
+        "{x}",
+        "Use {x} so: {\"a\":1}",
+        "\"hello {x}\"",
+        "\"\\\"{\\\\\\\"a\\\\\\\":1}\\\"\"",
+        "hello",
+        "5",
+        "[]",
+        "true",
+        "}",
+        ":",
+    ] {
+        for (level, _) in LEVELS {
+            let settled = settle(text, level);
+            assert!(
+                !settled.is_usable(),
+                "{text} at {level:?}: {:?} {:?}",
+                settled.recovered(),
+                settled.repairs()
+            );
+        }
+    }
+}
+
+#[test]
+fn what_is_cut_stays_cut_whatever_else_is_mended() {
+    for (text, want) in [
+        ("{'a':'x", json!({"a": "x"})),
+        ("{'a':'x\\", json!({"a": "x"})),
+        ("{'a':'x\\u00", json!({"a": "x"})),
+        ("{'a':'x\\ud83d", json!({"a": "x"})),
+        ("{'a':'x\\ud83d\\ude", json!({"a": "x"})),
+        ("{a:1,b:2", json!({"a": 1})),
+        ("{a:1,b:Tru", json!({"a": 1})),
+        ("{a:1,b:-", json!({"a": 1})),
+        ("{a:1,b:5.", json!({"a": 1})),
+        ("{a:1,b", json!({"a": 1})),
+        ("{a:1,b:", json!({"a": 1})),
+        ("{a:[\"x\"", json!({"a": ["x"]})),
+        ("{a:{b:\"x\"}", json!({"a": {"b": "x"}})),
+        ("\u{feff}{\"a\":\"x\"", json!({"a": "x"})),
+        ("{}{\"a\":\"x", json!({"a": "x"})),
+        ("null{\"a\":[1,", json!({"a": [1]})),
+        ("\"{'a':'x", json!({"a": "x"})),
+        ("\"{\n\\\"a\\\":1}", json!({"a": 1})), // the string around it never closed
+        ("```\n{\"a\":\"x\"}", json!({"a": "x"})),
+        ("{\"a\":\"x\ny\"", json!({"a": "x\ny"})),
+        ("{\"a\":1 // and then", json!({"a": 1})),
+    ] {
+        for level in [RepairLevel::Lossless, RepairLevel::Guess] {
+            let settled = settle(text, level);
+            assert_eq!(
+                Value::Object(settled.map().into_owned()),
+                want,
+                "{text} at {level:?}"
+            );
+            let fence_only = text.starts_with("```");
+            assert_eq!(
+                settled.state() == ArgumentsState::Truncated,
+                !fence_only,
+                "{text} at {level:?}: {}",
+                settled.state()
+            );
+        }
+    }
+}
+
+#[test]
+fn a_missing_last_brace_is_added_only_where_the_turn_ended_and_the_text_is_no_json() {
+    let cut = Settling {
+        blank: Blank::Cut,
+        ..Settling::default()
+    };
+    assert_eq!(
+        Arguments::parse("{a:\"b\"").state(),
+        ArgumentsState::Repaired
+    );
+    assert_eq!(
+        Arguments::settle("{a:\"b\"".into(), &cut).state(),
+        ArgumentsState::Truncated
+    );
+    assert_eq!(
+        Arguments::parse("{\"a\":\"b\"").state(),
+        ArgumentsState::Truncated
+    );
+    assert_eq!(
+        settle("\"a\":\"b\"", RepairLevel::Guess).state(),
+        ArgumentsState::Repaired
+    );
+}
+
+#[test]
+fn no_prefix_of_a_repairable_text_is_usable_without_a_terminal_signal() {
+    let mut prefixes = 0;
+    for text in [
+        "```json\n{'a':\"x\ny\", b: [True, +1, .5, {c: 'd'},], /* e */ \"f\": \"\\d\\ud83d\"} // g\n```",
+        "\"{'a':[1,{'b':\\\"c\\\"}],}\"",
+        "Call: {“a”:“b”,c:None}}",
+        "null{a:{b:'c'},d:'e'}",
+    ] {
+        for repair in [RepairLevel::Lossless, RepairLevel::Guess] {
+            let settling = Settling {
+                repair,
+                blank: Blank::Cut,
+                ..Settling::default()
+            };
+            assert!(
+                Arguments::settle(text.to_owned(), &settling).is_usable(),
+                "{text} at {repair:?}"
+            );
+            // The root's closer: everything before it is a cut text, everything after only stands around.
+            let closer = text.rfind('}').unwrap() - usize::from(text.ends_with("}}"));
+            for (at, _) in text.char_indices().take_while(|(at, _)| *at <= closer) {
+                let cut = Arguments::settle(text[..at].to_owned(), &settling);
+                assert!(
+                    !cut.is_usable(),
+                    "{:?} at {repair:?}: {}",
+                    &text[..at],
+                    cut.to_json()
+                );
+                prefixes += 1;
+            }
+        }
+    }
+    assert!(prefixes > 200);
+}
+
+#[test]
+fn repair_is_the_identity_on_valid_text_and_idempotent() {
+    let mut texts: Vec<String> = Vec::new();
+    for name in [
+        "corpus-json/repair_consensus.json",
+        "corpus-json/jsonrepair_js.json",
+        "corpus-json/json_repair_py.json",
+    ] {
+        let Some(file) = shared(name) else { continue };
+        let file: Value = serde_json::from_str(&file).unwrap();
+        texts.extend(
+            file["cases"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|case| case["input"].as_str().unwrap().to_owned()),
+        );
+    }
+    let mut repaired = 0;
+    for text in &texts {
+        for (level, _) in LEVELS {
+            let once = settle(text, level);
+            if serde_json::from_str::<Map<String, Value>>(text).is_ok() {
+                assert_eq!(once.state(), ArgumentsState::Whole, "{text}");
+                assert_eq!(once.to_json(), *text);
+            }
+            let twice = settle(&once.to_json(), level);
+            assert_eq!(
+                twice.state(),
+                ArgumentsState::Whole,
+                "{text} became {}",
+                once.to_json()
+            );
+            assert_eq!(twice.recovered(), Some(&once.map().into_owned()), "{text}");
+            assert!(once.repairs().iter().all(|repair| repair.at <= text.len()
+                && repair.level() <= level.max(RepairLevel::Lossless)));
+            repaired += usize::from(once.state() == ArgumentsState::Repaired);
+        }
+    }
+    println!(
+        "repaired {repaired} of {} texts at three levels",
+        texts.len() * 3
+    );
+}
+
+/// The inputs on which all six repairers of the file agree and this library answers otherwise at level guess, and why.
+const AGAINST_CONSENSUS: &[(&str, &str)] = &[
+    (
+        "{\"key1\": {\"key2\": [1, 2, 3",
+        "a number that the text's end cuts is not a number yet",
+    ),
+    (
+        "{\"a\":2",
+        "a number that the text's end cuts is not a number yet",
+    ),
+    (
+        "{\n  \"firstName\": \"John\" /* comment */ \n  lastName: Smith",
+        "a word that the text's end cuts may go on",
+    ),
+    (
+        "{\n  \"firstName\": \"John\"\n  ,  lastName: Smith",
+        "a word that the text's end cuts may go on",
+    ),
+];
+
+#[test]
+fn where_six_repairers_agree_so_do_we_or_say_why_not() {
+    let Some(file) = shared("corpus-json/repair_consensus.json") else {
+        return;
+    };
+    let file: Value = serde_json::from_str(&file).unwrap();
+    let (mut same, mut all, mut wrong) = (0, 0, Vec::new());
+    let mut by_agreement = [(0, 0); 7];
+    for case in file["cases"].as_array().unwrap() {
+        let text = case["input"].as_str().unwrap();
+        let settled = settle(text, RepairLevel::Guess);
+        let agrees = Value::Object(settled.map().into_owned()) == case["value"];
+        let agree = case["agree"].as_u64().unwrap() as usize;
+        by_agreement[agree].0 += usize::from(agrees);
+        by_agreement[agree].1 += 1;
+        if agree < 6 || !case["value"].is_object() {
+            continue;
+        }
+        all += 1;
+        same += usize::from(agrees);
+        let listed = AGAINST_CONSENSUS.iter().any(|(input, _)| *input == text);
+        if agrees == listed {
+            wrong.push(format!(
+                "{text:?}: {} ({}), they say {}",
+                settled.to_json(),
+                settled.state(),
+                case["value"]
+            ));
+        }
+    }
+    println!("all six agree: same as they {same} of {all}; by how many agree: {by_agreement:?}");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn agreement_with_other_suites_is_measured() {
+    for (name, level) in [
+        ("json_repair_py", RepairLevel::Guess),
+        ("jsonrepair_js", RepairLevel::Guess),
+        ("vercel_fixjson", RepairLevel::None),
+        ("openai_node_partial", RepairLevel::None),
+    ] {
+        let Some(file) = shared(&format!("corpus-json/{name}.json")) else {
+            continue;
+        };
+        let file: Value = serde_json::from_str(&file).unwrap();
+        let (mut same, mut objects, mut refused) = (0, 0, 0);
+        for case in file["cases"].as_array().unwrap() {
+            let expected = match &case["expected"] {
+                Value::String(text) => serde_json::from_str(text).unwrap_or(Value::Null),
+                other => other.clone(),
+            };
+            // Texts of anything but an object are no arguments.
+            if !expected.is_object() {
+                continue;
+            }
+            objects += 1;
+            let settled = settle(case["input"].as_str().unwrap(), level);
+            refused += usize::from(settled.state() == ArgumentsState::Malformed);
+            same += usize::from(Value::Object(settled.map().into_owned()) == expected);
+        }
+        println!("{name}: same value {same} of {objects}, {refused} refused");
+        assert!(objects > 0);
+    }
 }

@@ -1,8 +1,10 @@
-//! Arguments at rest: any stored shape is read, and what is written reads back as the same.
+//! Arguments at rest and in logs: any stored shape is read, what is written reads back as the same, and nothing is shown
+//! unless asked for.
 
 use super::Arguments;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_json::Value;
+use serde_json::{Map, Value};
+use std::fmt;
 
 /// An object where the arguments are usable, the text as sent where they are flagged or free-form, so that reading it
 /// back flags it again. For a wire that always wants an object, use [`Arguments::to_json`].
@@ -20,5 +22,32 @@ impl Serialize for Arguments {
 impl<'de> Deserialize<'de> for Arguments {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Value::deserialize(deserializer).map(Arguments::from_value)
+    }
+}
+
+impl fmt::Debug for Arguments {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Arguments")
+            .field("state", &self.state)
+            .field("bytes", &self.raw.len())
+            .field("members", &self.object.as_ref().map(Map::len))
+            .field("repairs", &self.repairs)
+            .field("problem", &self.problem)
+            .finish()
+    }
+}
+
+/// Shows the argument text.
+pub(super) struct Revealed<'a>(pub(super) &'a Arguments);
+
+impl fmt::Debug for Revealed<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Arguments")
+            .field("state", &self.0.state)
+            .field("raw", &self.0.raw)
+            .field("object", &self.0.object)
+            .field("repairs", &self.0.repairs)
+            .field("problem", &self.0.problem)
+            .finish()
     }
 }

@@ -1,7 +1,8 @@
 //! What a text stated when it ended: the partial reader run to the end, and a report of what was left out.
 
 use super::events::PathSegment;
-use super::partial::{PartialReader, Progress, State};
+use super::partial::{PartialReader, Progress};
+use super::reader::State;
 use super::text::UNICODE_ESCAPE;
 use serde_json::{Map, Value};
 
@@ -29,6 +30,16 @@ pub enum FaultKind {
     NotAnObject,
 }
 
+/// What an object does not show of the text it was read from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct Fidelity {
+    /// A key came twice in one object; the last value won.
+    pub repeated_key: bool,
+    /// An integer fits no 64 bits and became the nearest double. The text still has its digits.
+    pub inexact_integer: bool,
+}
+
 /// How a text ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum End {
@@ -53,6 +64,7 @@ pub(crate) struct Ended {
     pub(crate) wrapped: bool,
     /// It ended inside a key.
     pub(crate) in_key: bool,
+    pub(crate) fidelity: Fidelity,
 }
 
 /// Reads a whole text to its end by the rules of strict recovery. Never errors; O(n), no recursion.
@@ -121,7 +133,8 @@ impl PartialReader {
                 fault = Some((FaultKind::NotAnObject, 0));
                 dropped_at = Some(0);
             } else {
-                let outer = |at| offset_in_wrapper(raw, at);
+                let from = raw.find('"').map_or(0, |quote| quote + 1);
+                let outer = |at| WrapperOffsets::new(raw, from).outer(at);
                 dropped_at = dropped_at.map(outer);
                 fault = fault.map(|(kind, at)| (kind, if inner_fault { outer(at) } else { at }));
             }
@@ -142,29 +155,42 @@ impl PartialReader {
             dropped_at,
             wrapped: wrapper.is_some(),
             in_key: core.state == State::Key,
+            fidelity: core.fidelity,
         }
     }
 }
 
-/// Where in the raw text the decoded byte `inner_at` of the string around it comes from. O(n), asked once a text.
-fn offset_in_wrapper(raw: &str, inner_at: usize) -> usize {
-    let bytes = raw.as_bytes();
-    let mut at = bytes
-        .iter()
-        .position(|byte| *byte == b'"')
-        .map_or(0, |quote| quote + 1);
-    let mut decoded = 0;
-    while decoded < inner_at {
-        let (read, made) = match (bytes.get(at), bytes.get(at + 1)) {
-            (Some(b'\\'), Some(b'u')) => unicode_length(bytes, at),
-            (Some(b'\\'), Some(_)) => (2, 1),
-            (Some(_), _) => (1, 1),
-            (None, _) => break,
-        };
-        at += read;
-        decoded += made;
+/// Where decoded bytes of a string come from, asked in rising order: O(n) in all.
+pub(super) struct WrapperOffsets<'t> {
+    bytes: &'t [u8],
+    at: usize,
+    decoded: usize,
+}
+
+impl<'t> WrapperOffsets<'t> {
+    /// Of the string content that begins at `from`.
+    pub(super) fn new(raw: &'t str, from: usize) -> Self {
+        WrapperOffsets {
+            bytes: raw.as_bytes(),
+            at: from,
+            decoded: 0,
+        }
     }
-    at
+
+    /// The offset in the raw text of this decoded byte.
+    pub(super) fn outer(&mut self, inner_at: usize) -> usize {
+        while self.decoded < inner_at {
+            let (read, made) = match (self.bytes.get(self.at), self.bytes.get(self.at + 1)) {
+                (Some(b'\\'), Some(b'u')) => unicode_length(self.bytes, self.at),
+                (Some(b'\\'), Some(_)) => (2, 1),
+                (Some(_), _) => (1, 1),
+                (None, _) => break,
+            };
+            self.at += read;
+            self.decoded += made;
+        }
+        self.at
+    }
 }
 
 /// How long a `\u` escape is, its other half included, and how many bytes of UTF-8 it makes.

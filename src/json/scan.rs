@@ -63,6 +63,7 @@ impl Scan {
         }
     }
 
+    #[inline]
     fn step(&mut self, byte: u8) {
         match self.state {
             State::Open => match byte {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 /// The text of a shared file. `None`, and a line on what is skipped, where the data is absent; a failure under CI.
-pub fn shared(name: &str) -> Option<String> {
+pub(crate) fn shared(name: &str) -> Option<String> {
     let root = std::env::var_os("CALLSTITCH_SHARED").map_or_else(
         || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared"),
         PathBuf::from,

@@ -1,0 +1,489 @@
+//! The one grammar reader: bytes in, one tree grown in place.
+//!
+//! It accepts exactly what serde_json accepts as an object, and prefixes of that. No `&mut` into the tree outlives a call;
+//! each call walks the open spine from the root instead, which costs O(depth) and is the price of safe code. A token that
+//! the edge of the text cuts (number, literal, escape, key) is not in the tree until it is settled.
+
+use super::events::{FieldKind, Observer, PathSegment};
+use super::is_space;
+use super::number::NumberState;
+use super::recover::{FaultKind, Fidelity};
+use super::text::{Pending, TextStop, read_text};
+use serde_json::{Map, Number, Value};
+
+/// Where the cursor is.
+///
+/// ```text
+/// Start ─{▶ ObjectStart ─"▶ Key ─"▶ AfterKey ─:▶ Value ─▶ Text │ Number │ Literal │ (ObjectStart, ArrayStart)
+///                ▲                                 ▲                  │
+///                │ }                               │ , in an array    ▼
+///                └── ObjectNext ◀── , in an object ┴─────────── AfterValue ─ } or ] ▶ AfterValue or Closed
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum State {
+    Start,
+    ObjectStart,
+    ObjectNext,
+    Key,
+    AfterKey,
+    ArrayStart,
+    Value,
+    Text,
+    Number(NumberState),
+    Literal(Literal, usize),
+    AfterValue,
+    Closed,
+    Stopped(FaultKind, usize),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Literal {
+    True,
+    False,
+    Null,
+}
+
+/// One open container.
+#[derive(Debug, Clone)]
+struct Step {
+    /// Set where it took the place of an earlier member with the same key; otherwise it is its parent's last child.
+    replaced: Option<Box<str>>,
+}
+
+/// The reader without the tree it grows, so that both can be borrowed at once.
+#[derive(Debug, Clone)]
+pub(super) struct Core {
+    spine: Vec<Step>,
+    pub(super) state: State,
+    pub(super) at: usize,
+    /// Where the number, literal or key being read began.
+    pub(super) token_at: usize,
+    pub(super) pending: Pending,
+    key: String,
+    /// As [`Step::replaced`], for the newest child of the innermost container.
+    leaf_replaced: Option<Box<str>>,
+    pub(super) fidelity: Fidelity,
+    /// Where the cursor was when it stopped.
+    stopped_in: State,
+    max_depth: usize,
+}
+
+impl Core {
+    pub(super) fn new(max_depth: usize) -> Self {
+        Core {
+            spine: Vec::new(),
+            state: State::Start,
+            at: 0,
+            token_at: 0,
+            pending: Pending::default(),
+            key: String::new(),
+            leaf_replaced: None,
+            fidelity: Fidelity::default(),
+            stopped_in: State::Start,
+            max_depth,
+        }
+    }
+
+    pub(super) fn skip_space(&mut self, bytes: &[u8]) {
+        while bytes.get(self.at).is_some_and(|byte| is_space(*byte)) {
+            self.at += 1;
+        }
+    }
+
+    fn stop<O: Observer>(&mut self, kind: FaultKind, at: usize, observer: &mut O) {
+        self.stopped_in = self.state;
+        self.state = State::Stopped(kind, at);
+        observer.stopped(at);
+    }
+
+    /// The reader proper. Each turn of the outer loop walks to the innermost container once; each turn of the inner one
+    /// takes one token, or as much of it as has arrived.
+    #[inline]
+    pub(super) fn run<O: Observer>(&mut self, root: &mut Value, text: &str, observer: &mut O) {
+        let bytes = text.as_bytes();
+        loop {
+            let Some(mut here) = innermost(root, &self.spine) else {
+                return;
+            };
+            loop {
+                if self.state == State::Text {
+                    let Some(leaf) = leaf(here, self.leaf_replaced.as_deref()) else {
+                        return;
+                    };
+                    let Value::String(into) = leaf else { return };
+                    let shown = into.len();
+                    let stop = read_text(text, &mut self.at, &mut self.pending, into);
+                    if O::ACTIVE && into.len() > shown {
+                        observer.text(into.get(shown..).unwrap_or_default());
+                    }
+                    match stop {
+                        TextStop::Edge => return,
+                        TextStop::Quote => {
+                            if O::ACTIVE {
+                                observer.completed(leaf);
+                                observer.leave();
+                            }
+                            self.state = State::AfterValue;
+                        }
+                        TextStop::Fault(kind, at) => return self.stop(kind, at, observer),
+                    }
+                }
+                let Some(&byte) = bytes.get(self.at) else {
+                    return;
+                };
+                match self.state {
+                    State::Number(number) => {
+                        let Some(number) = self.number(number, bytes) else {
+                            return;
+                        };
+                        let Some(next) = bytes.get(self.at).copied() else {
+                            return;
+                        };
+                        if !number.may_end()
+                            || !(is_space(next) || matches!(next, b',' | b'}' | b']'))
+                        {
+                            return self.stop(FaultKind::BadNumber, self.at, observer);
+                        }
+                        let digits = text.get(self.token_at..self.at).unwrap_or_default();
+                        let Ok(value) = serde_json::from_str::<Number>(digits) else {
+                            return self.stop(FaultKind::NumberOutOfRange, self.token_at, observer);
+                        };
+                        self.fidelity.inexact_integer |=
+                            number == NumberState::Integer && value.is_f64();
+                        self.settle(here, Value::Number(value), observer);
+                        continue;
+                    }
+                    State::Literal(literal, read) => {
+                        let (word, value) = literal.spelled();
+                        if word.as_bytes().get(read) != Some(&byte) {
+                            return self.stop(FaultKind::Unexpected, self.at, observer);
+                        }
+                        self.at += 1;
+                        if read + 1 == word.len() {
+                            self.settle(here, value, observer);
+                        } else {
+                            self.state = State::Literal(literal, read + 1);
+                        }
+                        continue;
+                    }
+                    State::Key => {
+                        match read_text(text, &mut self.at, &mut self.pending, &mut self.key) {
+                            TextStop::Edge => return,
+                            TextStop::Quote => {
+                                self.state = State::AfterKey;
+                                continue;
+                            }
+                            TextStop::Fault(kind, at) => return self.stop(kind, at, observer),
+                        }
+                    }
+                    _ if is_space(byte) => {
+                        self.at += 1;
+                        continue;
+                    }
+                    State::Start if byte == b'{' => {
+                        if self.max_depth == 0 {
+                            return self.stop(FaultKind::TooDeep, self.at, observer);
+                        }
+                        self.at += 1;
+                        self.spine.push(Step { replaced: None });
+                        self.state = State::ObjectStart;
+                        observer.opened(FieldKind::Object);
+                    }
+                    State::Start => return self.stop(not_an_object(byte), self.at, observer),
+                    State::ObjectStart | State::ObjectNext if byte == b'"' => {
+                        self.token_at = self.at;
+                        self.at += 1;
+                        self.key.clear();
+                        self.state = State::Key;
+                    }
+                    State::AfterKey if byte == b':' => {
+                        self.at += 1;
+                        self.state = State::Value;
+                    }
+                    State::AfterValue if byte == b',' => {
+                        self.at += 1;
+                        self.state = if here.is_array() {
+                            State::Value
+                        } else {
+                            State::ObjectNext
+                        };
+                    }
+                    State::ObjectStart | State::AfterValue if byte == b'}' && here.is_object() => {
+                        self.close(here, observer);
+                        break;
+                    }
+                    State::ArrayStart | State::AfterValue if byte == b']' && here.is_array() => {
+                        self.close(here, observer);
+                        break;
+                    }
+                    State::Value | State::ArrayStart => match byte {
+                        b'"' => {
+                            self.at += 1;
+                            self.place(here, Value::String(String::new()), observer);
+                            self.state = State::Text;
+                            observer.opened(FieldKind::String);
+                        }
+                        b'{' | b'[' => {
+                            if self.spine.len() >= self.max_depth {
+                                return self.stop(FaultKind::TooDeep, self.at, observer);
+                            }
+                            self.at += 1;
+                            let array = byte == b'[';
+                            let container = if array {
+                                Value::Array(Vec::new())
+                            } else {
+                                Value::Object(Map::new())
+                            };
+                            self.place(here, container, observer);
+                            self.spine.push(Step {
+                                replaced: self.leaf_replaced.take(),
+                            });
+                            self.state = if array {
+                                State::ArrayStart
+                            } else {
+                                State::ObjectStart
+                            };
+                            observer.opened(if array {
+                                FieldKind::Array
+                            } else {
+                                FieldKind::Object
+                            });
+                            let step = self.spine.last().and_then(|step| step.replaced.as_deref());
+                            let Some(inside) = leaf(here, step) else {
+                                return;
+                            };
+                            here = inside;
+                        }
+                        b't' => self.literal(Literal::True),
+                        b'f' => self.literal(Literal::False),
+                        b'n' => self.literal(Literal::Null),
+                        _ => {
+                            let Some(number) = NumberState::start(byte) else {
+                                return self.stop(FaultKind::Unexpected, self.at, observer);
+                            };
+                            self.token_at = self.at;
+                            self.at += 1;
+                            self.state = State::Number(number);
+                        }
+                    },
+                    State::Closed => return self.stop(FaultKind::Trailing, self.at, observer),
+                    State::Stopped(..) => return,
+                    _ => return self.stop(FaultKind::Unexpected, self.at, observer),
+                }
+            }
+        }
+    }
+
+    /// Reads a number's bytes up to the edge or to what follows it.
+    fn number(&mut self, mut number: NumberState, bytes: &[u8]) -> Option<NumberState> {
+        while let Some(next) = number.step(*bytes.get(self.at)?) {
+            number = next;
+            self.at += 1;
+            // Kept at every byte: the next call may find the edge moved and must go on from here.
+            self.state = State::Number(number);
+        }
+        Some(number)
+    }
+
+    fn literal(&mut self, literal: Literal) {
+        self.token_at = self.at;
+        self.at += 1;
+        self.state = State::Literal(literal, 1);
+    }
+
+    /// A number or literal: it is complete at once.
+    fn settle<O: Observer>(&mut self, here: &mut Value, value: Value, observer: &mut O) {
+        self.place(here, value, observer);
+        if O::ACTIVE {
+            if let Some(value) = leaf(here, self.leaf_replaced.as_deref()) {
+                observer.completed(value);
+            }
+            observer.leave();
+        }
+        self.state = State::AfterValue;
+    }
+
+    /// Puts a new child into the innermost container, in place of an earlier member of the same key.
+    fn place<O: Observer>(&mut self, here: &mut Value, value: Value, observer: &mut O) {
+        self.leaf_replaced = None;
+        match here {
+            Value::Array(elements) => {
+                if O::ACTIVE {
+                    observer.enter(PathSegment::Index(elements.len()));
+                }
+                elements.push(value);
+            }
+            Value::Object(members) => {
+                if O::ACTIVE {
+                    observer.enter(PathSegment::from(self.key.clone()));
+                }
+                match members.entry(std::mem::take(&mut self.key)) {
+                    serde_json::map::Entry::Vacant(entry) => {
+                        entry.insert(value);
+                    }
+                    serde_json::map::Entry::Occupied(mut entry) => {
+                        self.leaf_replaced = Some(entry.key().as_str().into());
+                        self.fidelity.repeated_key = true;
+                        entry.insert(value);
+                        observer.replaced();
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn close<O: Observer>(&mut self, here: &Value, observer: &mut O) {
+        self.at += 1;
+        if O::ACTIVE {
+            observer.completed(here);
+            observer.leave();
+        }
+        self.leaf_replaced = self.spine.pop().and_then(|step| step.replaced);
+        self.state = if self.spine.is_empty() {
+            State::Closed
+        } else {
+            State::AfterValue
+        };
+    }
+
+    /// The state it is in, or was in when it stopped.
+    pub(super) fn before_stop(&self) -> State {
+        if matches!(self.state, State::Stopped(..)) {
+            self.stopped_in
+        } else {
+            self.state
+        }
+    }
+
+    /// Takes out the newest value of the innermost container.
+    pub(super) fn drop_newest(&mut self, root: &mut Value) {
+        match innermost(root, &self.spine) {
+            Some(Value::Array(elements)) => drop(elements.pop()),
+            Some(Value::Object(members)) => {
+                let newest = self
+                    .leaf_replaced
+                    .take()
+                    .or_else(|| members.keys().next_back().map(|key| key.as_str().into()));
+                if let Some(key) = newest {
+                    members.shift_remove(&*key);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The steps down from the root that are still open, the open string included.
+    fn open_steps(&self) -> impl Iterator<Item = Option<&str>> {
+        let leaf = (self.state == State::Text).then_some(self.leaf_replaced.as_deref());
+        self.spine
+            .iter()
+            .skip(1)
+            .map(|step| step.replaced.as_deref())
+            .chain(leaf)
+    }
+
+    pub(super) fn open_path(&self, root: &Value) -> Vec<PathSegment<'static>> {
+        let mut path = Vec::new();
+        let mut value = root;
+        for replaced in self.open_steps() {
+            let Some((segment, child)) = newest(value, replaced) else {
+                break;
+            };
+            path.push(match segment {
+                PathSegment::Key(key) => PathSegment::from(key.into_owned()),
+                PathSegment::Index(index) => PathSegment::Index(index),
+            });
+            value = child;
+        }
+        path
+    }
+
+    pub(super) fn is_open(&self, root: &Value, path: &[PathSegment<'_>]) -> bool {
+        if matches!(self.state, State::Start) || (path.is_empty() && self.spine.is_empty()) {
+            return self.state != State::Closed;
+        }
+        let mut value = root;
+        let mut steps = self.open_steps();
+        for wanted in path {
+            let Some(replaced) = steps.next() else {
+                return false;
+            };
+            let Some((segment, child)) = newest(value, replaced) else {
+                return false;
+            };
+            if segment != *wanted {
+                return false;
+            }
+            value = child;
+        }
+        true
+    }
+}
+
+impl Literal {
+    fn spelled(self) -> (&'static str, Value) {
+        match self {
+            Literal::True => ("true", Value::Bool(true)),
+            Literal::False => ("false", Value::Bool(false)),
+            Literal::Null => ("null", Value::Null),
+        }
+    }
+}
+
+/// What a text that begins with this byte is instead of an object.
+fn not_an_object(byte: u8) -> FaultKind {
+    match byte {
+        b'[' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n' => FaultKind::NotAnObject,
+        _ => FaultKind::Unexpected,
+    }
+}
+
+/// The innermost open container. The spine and the tree are kept in step, so there always is one.
+#[inline]
+fn innermost<'v>(root: &'v mut Value, spine: &[Step]) -> Option<&'v mut Value> {
+    let mut here = root;
+    for step in spine.iter().skip(1) {
+        here = leaf(here, step.replaced.as_deref())?;
+    }
+    Some(here)
+}
+
+/// The newest child of a container: its last, unless it took an earlier member's place.
+#[inline]
+fn leaf<'v>(container: &'v mut Value, replaced: Option<&str>) -> Option<&'v mut Value> {
+    match (container, replaced) {
+        (Value::Array(elements), _) => elements.last_mut(),
+        (Value::Object(members), None) => members.values_mut().next_back(),
+        (Value::Object(members), Some(key)) => members.get_mut(key),
+        _ => None,
+    }
+}
+
+/// As [`leaf`], with the segment that leads to it.
+fn newest<'v>(
+    container: &'v Value,
+    replaced: Option<&str>,
+) -> Option<(PathSegment<'v>, &'v Value)> {
+    match container {
+        Value::Array(elements) => elements
+            .last()
+            .map(|child| (PathSegment::Index(elements.len().saturating_sub(1)), child)),
+        Value::Object(members) => {
+            let member = match replaced {
+                None => members.iter().next_back(),
+                Some(key) => members.get_key_value(key),
+            };
+            member.map(|(key, child)| (PathSegment::from(key.as_str()), child))
+        }
+        _ => None,
+    }
+}
+
+/// The field at this path.
+pub(crate) fn find<'v>(value: &'v Value, path: &[PathSegment<'_>]) -> Option<&'v Value> {
+    path.iter().try_fold(value, |value, segment| match segment {
+        PathSegment::Key(key) => value.as_object()?.get(&**key),
+        PathSegment::Index(index) => value.as_array()?.get(*index),
+    })
+}

@@ -1,0 +1,409 @@
+//! What stands around the object: fences, tags, prose, placeholders, a string, a second object.
+
+use super::super::recover::WrapperOffsets;
+use super::super::{is_space, trim};
+use super::{
+    Mended, Reach, Refused, Repair, RepairKind, Rewriter, comment_length, is_odd_space, unescape,
+};
+use serde_json::{Map, Value};
+
+/// What was found before the object, which decides what may follow it.
+#[derive(Debug, Default)]
+struct Before {
+    /// A fence or prose: prose may follow.
+    prose: bool,
+    /// `name:` on the object's own line; it might be a key.
+    label: bool,
+    array: bool,
+    call: bool,
+    quote: Option<u8>,
+    /// Where the next brace is; looked for once, however many words and fences stand before it.
+    brace: Option<usize>,
+}
+
+/// The longest tag or control token that is taken for one.
+const TAG_BYTES: usize = 128;
+
+impl Rewriter<'_> {
+    /// Rewrites the whole text. With it, whether the text ended inside a key.
+    pub(super) fn mend(mut self) -> Result<(Mended, bool), Refused> {
+        let mut before = Before::default();
+        self.before(&mut before)?;
+        if self.peek() == Some(b'"') {
+            return self.string_around();
+        }
+        if self.peek() == Some(b'{')
+            && self
+                .next_solid(self.at + 1)
+                .is_some_and(|(at, _)| self.escaped_quote_at(at))
+        {
+            return self.escaped_text();
+        }
+        let reach = self.objects(&before)?;
+        let (text, repairs) = (self.out, self.repairs);
+        let in_key = reach == Reach::Cut && self.body.in_key;
+        Ok((
+            Mended {
+                text,
+                repairs,
+                cut: false,
+            },
+            in_key,
+        ))
+    }
+
+    /// Skips what stands before the object, up to its brace (or a quote that may hold it).
+    fn before(&mut self, before: &mut Before) -> Result<(), Refused> {
+        loop {
+            self.padding();
+            let (at, rest) = (self.at, self.rest());
+            let byte = self.peek().ok_or(Refused)?;
+            if byte == b'{' || byte == b'"' {
+                return Ok(());
+            }
+            if let Some(length) = fence_length(rest) {
+                self.note(RepairKind::Fence, at);
+                before.prose = true;
+                self.at += length;
+            } else if let Some(length) = tag_length(rest) {
+                self.note(RepairKind::ControlToken, at);
+                self.at += length;
+            } else if byte == b'[' {
+                self.guess(RepairKind::ArrayWrapper, at)?;
+                self.at += 1;
+                self.padding();
+                before.array = true;
+                return if self.peek() == Some(b'{') {
+                    Ok(())
+                } else {
+                    Err(Refused)
+                };
+            } else if matches!(byte, b'\'' | b'`')
+                && trim(rest.get(1..).unwrap_or_default()).starts_with('{')
+            {
+                self.note(RepairKind::Unwrapped, at);
+                before.quote = Some(byte);
+                self.at += 1;
+            } else {
+                self.words(before)?;
+            }
+        }
+    }
+
+    /// Skips white space, comments and padding.
+    fn padding(&mut self) {
+        loop {
+            let (at, rest) = (self.at, self.rest());
+            let Some(c) = rest.chars().next() else { return };
+            if c.is_ascii() && is_space(c as u8) {
+                self.at += 1;
+            } else if let Some(length) = comment_length(rest) {
+                self.note(RepairKind::Comment, at);
+                self.at += length;
+            } else if rest.starts_with("\\n") || rest.starts_with("\\r") || rest.starts_with("\\t")
+            {
+                self.note(RepairKind::EscapedSpace, at);
+                self.at += 2;
+            } else if is_odd_space(c) || c.is_control() {
+                let kind = if c == '\u{FEFF}' {
+                    RepairKind::Bom
+                } else {
+                    RepairKind::Padding
+                };
+                let run = rest.find(|other| other != c).unwrap_or(rest.len());
+                self.note(kind, at);
+                self.at += run;
+            } else {
+                return;
+            }
+        }
+    }
+
+    /// Skips words before the object: `null`, a function's name, the word `json`, a sentence.
+    fn words(&mut self, before: &mut Before) -> Result<(), Refused> {
+        let (at, rest) = (self.at, self.rest());
+        let brace = match before.brace.and_then(|brace| brace.checked_sub(at)) {
+            Some(brace) => brace,
+            None => memchr::memchr(b'{', rest.as_bytes()).ok_or(Refused)?,
+        };
+        before.brace = Some(at + brace);
+        let words = rest.get(..brace).ok_or(Refused)?;
+        let fence = memchr::memmem::find(words.as_bytes(), b"```").unwrap_or(brace);
+        let words = words.get(..fence).ok_or(Refused)?;
+        let said = trim(words);
+        self.at += words.len();
+        if said == "null" {
+            self.note(RepairKind::Placeholder, at);
+            return Ok(());
+        }
+        if let Some(name) = said.strip_suffix('(').map(str::trim_end)
+            && !name.is_empty()
+            && name
+                .chars()
+                .all(|c| c.is_alphanumeric() || matches!(c, '_' | '.' | '$' | '-'))
+        {
+            self.note(RepairKind::Jsonp, at);
+            before.call = true;
+            return Ok(());
+        }
+        // A closer before any opener, or a key and its colon, is no prose.
+        let structure = words.contains('}')
+            || words
+                .split('"')
+                .skip(2)
+                .step_by(2)
+                .any(|after| trim(after).starts_with(':'));
+        if structure
+            || said.starts_with(|c: char| {
+                c.is_ascii_digit() || matches!(c, '-' | ',' | ':' | ']' | ')')
+            })
+        {
+            return Err(Refused);
+        }
+        let on_this_line = !words.ends_with('\n') && fence >= brace;
+        if said.ends_with(':') && on_this_line {
+            before.label = true;
+            // One word and a colon might be a key without quotes around; "Output:" hardly.
+            if !said.contains(char::is_whitespace) && !said.starts_with(char::is_uppercase) {
+                self.guess(RepairKind::TrailingText, at)?;
+            }
+        }
+        self.note(RepairKind::Prose, at);
+        before.prose = true;
+        Ok(())
+    }
+
+    /// Rewrites the object, what follows it, and further objects where all are one.
+    fn objects(&mut self, before: &Before) -> Result<Reach, Refused> {
+        let mut first_at = self.at;
+        if self.object()? == Reach::Cut {
+            return Ok(Reach::Cut);
+        }
+        let mut brace_due = self.body.doubled;
+        let mut held: Option<Map<String, Value>> = None;
+        let mut wrapper_open = before.array;
+        loop {
+            self.padding();
+            let (at, rest) = (self.at, self.rest());
+            let Some(byte) = self.peek() else { break };
+            if byte == b'{' {
+                if before.array {
+                    return Err(Refused);
+                }
+                let first = match held.take() {
+                    Some(first) => first,
+                    None => serde_json::from_str(&self.out).map_err(|_| Refused)?,
+                };
+                let kept = std::mem::take(&mut self.out);
+                let reach = self.object()?;
+                if first.is_empty() && trim(&self.out).len() > 2 {
+                    self.note(RepairKind::Placeholder, first_at);
+                    first_at = at;
+                    if reach == Reach::Cut {
+                        return Ok(Reach::Cut);
+                    }
+                    continue;
+                }
+                let second: Map<String, Value> =
+                    serde_json::from_str(&self.out).map_err(|_| Refused)?;
+                if first.is_empty() && !second.is_empty() {
+                    self.note(RepairKind::Placeholder, first_at);
+                    first_at = at;
+                } else if first == second {
+                    self.note(RepairKind::Restated, at);
+                    self.out = kept;
+                    held = Some(first);
+                } else {
+                    return Err(Refused);
+                }
+                continue;
+            }
+            if byte == b']' && wrapper_open {
+                wrapper_open = false;
+                self.at += 1;
+            } else if Some(byte) == before.quote || (byte == b')' && before.call) {
+                self.at += 1;
+            } else if let Some(length) = fence_length(rest) {
+                self.note(RepairKind::Fence, at);
+                self.at += length;
+            } else if let Some(length) = tag_length(rest) {
+                self.note(RepairKind::ControlToken, at);
+                self.at += length;
+            } else if matches!(byte, b',' | b';') {
+                self.note(RepairKind::TrailingPunctuation, at);
+                self.at += 1;
+            } else if matches!(byte, b'}' | b']' | b')') || matches!(trim(rest), "\"" | "'" | "`") {
+                if self.body.wrong_closer {
+                    return Err(Refused);
+                }
+                brace_due &= byte != b'}';
+                self.note(RepairKind::ExtraCloser, at);
+                self.at += 1;
+            } else {
+                self.tail(before)?;
+            }
+        }
+        if wrapper_open || brace_due {
+            Err(Refused)
+        } else {
+            Ok(Reach::Closed)
+        }
+    }
+
+    /// Other text after the object. After prose or a fence it is prose; else it is dropped only by guess.
+    fn tail(&mut self, before: &Before) -> Result<(), Refused> {
+        let (at, rest) = (self.at, self.rest());
+        // A brace or a second fence may be another call; a quote may be one that was taken for the end of a string.
+        let doubtful = rest.contains('{')
+            || if before.prose {
+                rest.contains("```")
+            } else {
+                rest.contains(['"', '['])
+            };
+        let punctuated = self
+            .repairs
+            .last()
+            .is_some_and(|last| last.kind == RepairKind::TrailingPunctuation);
+        if doubtful || (before.label && punctuated) {
+            return Err(Refused);
+        }
+        if before.prose && !before.label {
+            self.note(RepairKind::Prose, at);
+        } else {
+            self.guess(RepairKind::TrailingText, at)?;
+        }
+        self.at = self.bytes.len();
+        Ok(())
+    }
+
+    /// A JSON string around the object, malformed itself or holding malformed text; or braces missing around members.
+    fn string_around(mut self) -> Result<(Mended, bool), Refused> {
+        let at = self.at;
+        let (inner, close) = unescape(self.text.get(at + 1..).ok_or(Refused)?);
+        let after = close.map_or(self.bytes.len(), |close| at + 2 + close);
+        if !inner.trim_start().starts_with('{') {
+            if self.next_solid(after).is_some_and(|(_, byte)| byte == b':') {
+                self.guess(RepairKind::MissingBraces, at)?;
+                self.body.braceless = true;
+                let reach = self.objects(&Before::default())?;
+                let in_key = reach == Reach::Cut && self.body.in_key;
+                return Ok((
+                    Mended {
+                        text: self.out,
+                        repairs: self.repairs,
+                        cut: false,
+                    },
+                    in_key,
+                ));
+            }
+            return Err(Refused);
+        }
+        self.note(RepairKind::Unwrapped, at);
+        self.at = after;
+        self.padding();
+        if self.peek().is_some() {
+            return Err(Refused);
+        }
+        let cut = close.is_none();
+        self.inner(inner, at + 1, cut)
+    }
+
+    /// Text escaped as for a string, without the quotes around it.
+    fn escaped_text(mut self) -> Result<(Mended, bool), Refused> {
+        self.guess(RepairKind::EscapedText, self.at)?;
+        let (inner, quote) = unescape(self.rest());
+        if quote.is_some() {
+            return Err(Refused);
+        }
+        let at = self.at;
+        self.inner(inner, at, false)
+    }
+
+    fn escaped_quote_at(&self, at: usize) -> bool {
+        self.bytes
+            .get(at..)
+            .is_some_and(|rest| rest.starts_with(b"\\\""))
+    }
+
+    /// What a layer of escaping held: as it is where it is JSON or a prefix of it, else mended by the same pass.
+    fn inner(mut self, inner: String, from: usize, cut: bool) -> Result<(Mended, bool), Refused> {
+        use super::super::recover::{End, recover};
+        if trim(&inner).starts_with("{\\\"") {
+            return Err(Refused);
+        }
+        if !matches!(recover(&inner, super::super::MAX_DEPTH).end, End::Fault(..)) {
+            return Ok((
+                Mended {
+                    text: inner,
+                    repairs: self.repairs,
+                    cut,
+                },
+                false,
+            ));
+        }
+        let mut again = Rewriter::new(&inner, self.guess, self.ended_by_itself && !cut);
+        let mut before = Before::default();
+        again.before(&mut before)?;
+        if again.peek() != Some(b'{') {
+            return Err(Refused);
+        }
+        let reach = again.objects(&before)?;
+        let mut repairs = again.repairs;
+        repairs.sort_by_key(|repair| repair.at);
+        let mut offsets = WrapperOffsets::new(self.text, from);
+        self.repairs.extend(repairs.iter().map(|repair| Repair {
+            kind: repair.kind,
+            at: offsets.outer(repair.at),
+        }));
+        self.repairs.truncate(Repair::LISTED);
+        let in_key = reach == Reach::Cut && again.body.in_key;
+        Ok((
+            Mended {
+                text: again.out,
+                repairs: self.repairs,
+                cut,
+            },
+            in_key,
+        ))
+    }
+}
+
+/// The length of a fence and its language word.
+fn fence_length(text: &str) -> Option<usize> {
+    let marks = text.len() - text.trim_start_matches('`').len();
+    let marks = if marks >= 3 {
+        marks
+    } else {
+        text.len() - text.trim_start_matches('~').len()
+    };
+    if marks < 3 {
+        return None;
+    }
+    let rest = text.get(marks..)?;
+    let word = rest
+        .find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '+' | '-' | '.')))
+        .unwrap_or(rest.len());
+    Some(marks + word)
+}
+
+/// The length of a tag `<…>`, or of a control token `[NAME]` in capitals.
+fn tag_length(text: &str) -> Option<usize> {
+    let end = text
+        .char_indices()
+        .map(|(at, _)| at)
+        .find(|at| *at >= TAG_BYTES);
+    let head = end.and_then(|end| text.get(..end)).unwrap_or(text);
+    if text.starts_with('<') {
+        let end = head.find('>')?;
+        let inside = head.get(1..end)?;
+        return (!inside.is_empty() && !inside.contains(['\n', '{', '<'])).then_some(end + 1);
+    }
+    let inside = head.strip_prefix('[')?;
+    let end = inside.find(']')?;
+    let name = inside.get(..end)?;
+    let capitals = !name.is_empty()
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_uppercase() || matches!(byte, b'_' | b'/'));
+    capitals.then_some(end + 2)
+}
