@@ -4,15 +4,15 @@ use std::io::{self, Read, Write};
 
 use callstitch::{Arguments, ArgumentsState, Settling};
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use crate::lines::{RawObject, repairs, text};
+use crate::lines::{object, repairs, text};
 use crate::{ArgumentsArgs, exit, open};
 
 #[derive(Serialize)]
 struct Line<'a> {
     state: ArgumentsState,
-    arguments: RawObject<'a>,
+    arguments: Option<&'a Map<String, Value>>,
     repairs: Value,
 }
 
@@ -27,7 +27,7 @@ pub(crate) fn run(args: &ArgumentsArgs) -> io::Result<u8> {
     let mut out = io::stdout().lock();
     let line = Line {
         state: arguments.state(),
-        arguments: RawObject(&arguments),
+        arguments: object(&arguments),
         repairs: repairs(&arguments),
     };
     writeln!(out, "{}", text(&line)?)?;

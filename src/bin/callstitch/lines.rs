@@ -1,30 +1,13 @@
 //! The JSON Lines that the command prints.
 
-use callstitch::{AnomalyKind, Arguments, ArgumentsState, End, Error, Event, ToolCall, WireFormat};
+use callstitch::{AnomalyKind, Arguments, End, Error, Event, ToolCall, WireFormat};
 use serde::Serialize;
-use serde_json::value::RawValue;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-/// The arguments as they go into a line: the text as sent where it is one line of JSON (every digit as it was), else the
-/// object; for a flagged call what it still states, else null.
-pub(crate) struct RawObject<'a>(pub(crate) &'a Arguments);
-
-impl Serialize for RawObject<'_> {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let arguments = self.0;
-        if arguments.state() == ArgumentsState::FreeForm {
-            return serializer.serialize_none();
-        }
-        if arguments.is_usable() {
-            let text = arguments.to_json();
-            if !text.contains(['\n', '\r'])
-                && let Ok(raw) = RawValue::from_string(text)
-            {
-                return raw.serialize(serializer);
-            }
-        }
-        arguments.recovered().serialize(serializer)
-    }
+/// The arguments as they go into a line: the object, for a flagged call what it still states, else null. Every digit is in
+/// `raw`.
+pub(crate) fn object(arguments: &Arguments) -> Option<&Map<String, Value>> {
+    arguments.recovered()
 }
 
 /// What was done to the text.
@@ -64,7 +47,7 @@ pub(crate) struct CallLine<'a> {
     kind: &'a str,
     executor: &'a str,
     server_name: Option<&'a str>,
-    arguments: RawObject<'a>,
+    arguments: Option<&'a Map<String, Value>>,
     state: &'a str,
     raw: &'a str,
     repairs: Value,
@@ -83,7 +66,7 @@ impl<'a> CallLine<'a> {
             kind: call.kind().as_str(),
             executor: call.executor().as_str(),
             server_name: call.server_name(),
-            arguments: RawObject(call.arguments()),
+            arguments: object(call.arguments()),
             state: call.state().as_str(),
             raw: call.arguments().raw(),
             repairs: repairs(call.arguments()),
