@@ -580,14 +580,13 @@ mod tests {
     }
 
     #[test]
-    fn arguments_with_a_part_missing_state_nothing() {
-        let mut damaged = Arguments::parse("{\"a\":1}");
-        damaged.flag_malformed(ProblemKind::Lost);
+    fn arguments_with_a_part_missing_state_what_came_before_it() {
+        let damaged = Arguments::damaged("{\"a\":\"1\"}".to_owned(), 7, ProblemKind::Lost);
         assert_eq!(
-            (damaged.state(), damaged.recovered(), damaged.raw()),
-            (ArgumentsState::Malformed, None, "{\"a\":1}")
+            (damaged.state(), damaged.raw()),
+            (ArgumentsState::Malformed, "{\"a\":\"1\"}")
         );
-        assert_eq!(damaged.to_json(), "{}");
+        assert_eq!(damaged.to_json(), "{\"a\":\"1\"}");
         let error = damaged.object().unwrap_err();
         assert_eq!(
             error.to_string(),

@@ -48,6 +48,8 @@ pub(crate) struct Slots {
     event: u64,
     opened_in: u64,
     touched_in: u64,
+    /// What [`continued`](Slots::continued) found last, as long as nothing else was touched since.
+    hot: Option<((u32, i64), SlotId)>,
     /// The slot that anonymous fragments go to without asking again whether another call could claim them.
     settled_on: Option<SlotId>,
 }
@@ -68,6 +70,7 @@ impl Slots {
 
     /// Forgets every label: the message begins again, and its labels start over.
     pub(crate) fn forget(&mut self) {
+        self.hot = None;
         self.labels.clear();
         self.ids.clear();
         self.latest.clear();
@@ -104,11 +107,17 @@ impl Slots {
         route: Route,
     ) -> Option<SlotId> {
         let index = index.filter(|&index| index >= 0 && route != Route::Opens)?;
+        self.touched_in = self.event;
+        if let Some((label, slot)) = self.hot
+            && label == (choice, index)
+        {
+            return Some(slot);
+        }
         let slot = self.labelled(choice, index)?;
         let latest = self.latest.iter_mut().find(|(of, _)| *of == choice)?;
         latest.1 = slot;
-        self.touched_in = self.event;
         self.settled_on = None;
+        self.hot = Some(((choice, index), slot));
         Some(slot)
     }
 
@@ -127,6 +136,7 @@ impl Slots {
     /// Notes that a slot was opened or continued by this delta.
     #[inline]
     pub(crate) fn touched(&mut self, slot: SlotId, key: &CallKey<'_>, opened: bool) {
+        self.hot = None;
         if let Some(index) = index(key) {
             match self
                 .labels

@@ -38,6 +38,15 @@ pub(super) enum Queued {
 pub(super) struct Queue {
     events: VecDeque<Queued>,
     arena: String,
+    /// The text event that still grows, and where in the arena it begins; it ends with the arena.
+    growing: Option<(Growing, usize)>,
+}
+
+/// Whose text grows: pieces of one kind that follow each other are one event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Growing {
+    Arguments(CallIndex),
+    Text(u32, TextKind),
 }
 
 /// A burst of text must not be kept for the life of a stream.
@@ -45,47 +54,25 @@ const KEPT_ARENA: usize = 64 << 10;
 
 impl Queue {
     pub(super) fn push(&mut self, event: Queued) {
+        self.settle();
         self.events.push_back(event);
     }
 
-    /// Argument text; joined to the event before it where that is the same call's.
+    /// Argument text.
     #[inline]
     pub(super) fn arguments(&mut self, index: CallIndex, text: &str) {
-        let range = self.keep(text);
-        if let Some(Queued::Arguments { index: of, text }) = self.events.back_mut()
-            && *of == index
-            && text.end == range.start
-        {
-            text.end = range.end;
-            return;
-        }
-        self.events
-            .push_back(Queued::Arguments { index, text: range });
+        self.grow(Growing::Arguments(index), text);
     }
 
-    /// Text that is no call's; joined likewise.
+    /// Text that is no call's.
     #[inline]
     pub(super) fn text(&mut self, choice: u32, kind: TextKind, text: &str) {
-        let range = self.keep(text);
-        if let Some(Queued::Text {
-            choice: of,
-            kind: as_kind,
-            text,
-        }) = self.events.back_mut()
-            && (*of, *as_kind) == (choice, kind)
-            && text.end == range.start
-        {
-            text.end = range.end;
-            return;
-        }
-        self.events.push_back(Queued::Text {
-            choice,
-            kind,
-            text: range,
-        });
+        self.grow(Growing::Text(choice, kind), text);
     }
 
     pub(super) fn started(&mut self, index: CallIndex, choice: u32, id: Option<&str>, name: &str) {
+        self.settle();
+        self.make_room();
         let id = id.map(|id| self.keep(id));
         let name = self.keep(name);
         self.events.push_back(Queued::Started {
@@ -97,12 +84,36 @@ impl Queue {
     }
 
     #[inline]
-    fn keep(&mut self, text: &str) -> Range<usize> {
-        // Nothing refers to the arena any more once every event was taken.
+    fn grow(&mut self, what: Growing, text: &str) {
+        if self.growing.is_none_or(|(growing, _)| growing != what) {
+            self.settle();
+            self.make_room();
+            self.growing = Some((what, self.arena.len()));
+        }
+        self.arena.push_str(text);
+    }
+
+    /// The growing event, if any, is done.
+    #[inline]
+    fn settle(&mut self) {
+        if let Some((what, from)) = self.growing.take() {
+            let text = from..self.arena.len();
+            self.events.push_back(match what {
+                Growing::Arguments(index) => Queued::Arguments { index, text },
+                Growing::Text(choice, kind) => Queued::Text { choice, kind, text },
+            });
+        }
+    }
+
+    /// Nothing refers to the arena any more once every event was taken.
+    fn make_room(&mut self) {
         if self.events.is_empty() && !self.arena.is_empty() {
             self.arena.clear();
             self.arena.shrink_to(KEPT_ARENA);
         }
+    }
+
+    fn keep(&mut self, text: &str) -> Range<usize> {
         let from = self.arena.len();
         self.arena.push_str(text);
         from..self.arena.len()
@@ -110,19 +121,20 @@ impl Queue {
 
     #[cfg(feature = "stream")]
     pub(super) fn is_empty(&self) -> bool {
-        self.events.is_empty()
+        self.events.is_empty() && self.growing.is_none()
     }
 
     /// The same queue without its events.
     pub(super) fn emptied(mut self) -> Self {
         self.events.clear();
-        self.arena.clear();
-        self.arena.shrink_to(KEPT_ARENA);
+        self.growing = None;
+        self.make_room();
         self
     }
 
     #[inline]
     pub(super) fn drain(&mut self) -> Events<'_> {
+        self.settle();
         Events {
             events: &mut self.events,
             arena: &self.arena,

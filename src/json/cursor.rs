@@ -285,17 +285,6 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// The string whose opening quote stands at `at`, and where it ends.
-    #[inline]
-    pub(crate) fn string_at(text: &'a str, at: usize) -> Option<(Text<'a>, usize)> {
-        let mut cursor = Cursor {
-            at,
-            ..Cursor::new(text)
-        };
-        let string = cursor.string().ok()?;
-        Some((string, cursor.at))
-    }
-
     /// The document.
     pub(crate) fn document(&self) -> &'a str {
         self.text
@@ -384,31 +373,44 @@ impl<'a> Cursor<'a> {
 
     /// The cursor is inside a string, on what ended its first plain run.
     fn rest_of_string(&mut self, from: usize) -> Step<Text<'a>> {
-        let mut escaped = false;
+        let bytes = self.text.as_bytes();
+        let mut at = self.at;
+        let mut has_escape = false;
         loop {
-            let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
-            self.at += plain_run(rest);
-            match self.byte() {
-                Some(b'"') => {
-                    let raw = self.text.get(from..self.at).unwrap_or_default();
-                    self.at += 1;
-                    return Ok(Text { raw, escaped });
-                }
+            match bytes.get(at) {
+                Some(b'"') => break,
                 Some(b'\\') => {
-                    escaped = true;
-                    self.escape()?;
+                    has_escape = true;
+                    match bytes.get(at + 1).and_then(|&byte| escaped(byte)) {
+                        Some(_) => at += 2,
+                        None => {
+                            self.at = at;
+                            self.escape()?;
+                            at = self.at;
+                        }
+                    }
                 }
+                Some(0x20..) => {}
                 // A raw control character, or the end.
-                _ => return Err(self.fault()),
+                _ => {
+                    self.at = at;
+                    return Err(self.fault());
+                }
             }
+            at += plain_run(bytes.get(at..).unwrap_or_default());
         }
+        self.at = at + 1;
+        Ok(Text {
+            raw: self.text.get(from..at).unwrap_or_default(),
+            escaped: has_escape,
+        })
     }
 
     /// The cursor is on the backslash.
     fn escape(&mut self) -> Step<()> {
         self.at += 1;
         match self.byte() {
-            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => {
+            Some(byte) if escaped(byte).is_some() => {
                 self.at += 1;
                 Ok(())
             }
@@ -530,9 +532,20 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// How many bytes come before the first quote, backslash or control character. Eight at a time.
+/// How many bytes come before the first quote, backslash or control character.
 #[inline]
 pub(crate) fn plain_run(bytes: &[u8]) -> usize {
+    // Most runs are shorter than a word.
+    match bytes
+        .first_chunk::<8>()
+        .map(|word| specials(u64::from_le_bytes(*word)))
+    {
+        Some(found) if found != 0 => (found.trailing_zeros() / 8) as usize,
+        _ => long_run(bytes),
+    }
+}
+
+fn long_run(bytes: &[u8]) -> usize {
     let (words, rest) = bytes.as_chunks::<8>();
     for (at, word) in words.iter().enumerate() {
         let found = specials(u64::from_le_bytes(*word));
@@ -544,16 +557,38 @@ pub(crate) fn plain_run(bytes: &[u8]) -> usize {
     words.len() * 8 + rest.iter().position(special).unwrap_or(rest.len())
 }
 
+/// The length of a string's content that begins `bytes` and is ASCII without escapes; `None` for any other.
+#[inline]
+pub(crate) fn ascii_string(bytes: &[u8]) -> Option<usize> {
+    let mut at = 0;
+    while let Some(word) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
+        let word = u64::from_le_bytes(*word);
+        let found = specials(word) | (word & HIGHS);
+        if found != 0 {
+            at += (found.trailing_zeros() / 8) as usize;
+            return (bytes.get(at) == Some(&b'"')).then_some(at);
+        }
+        at += 8;
+    }
+    let rest = bytes.get(at..)?;
+    let end = rest
+        .iter()
+        .position(|b| !matches!(b, 0x20..0x80) || matches!(b, b'"' | b'\\'))?;
+    (rest.get(end) == Some(&b'"')).then_some(at + end)
+}
+
+const ONES: u64 = u64::MAX / 0xff;
+const HIGHS: u64 = ONES << 7;
+
 /// The high bit of each byte that is a quote, a backslash or a control character. A borrow can set a false one, but only
 /// above a true one, and only the lowest counts.
 #[inline]
 fn specials(word: u64) -> u64 {
-    const ONES: u64 = u64::MAX / 0xff;
     let zeros = |word: u64| word.wrapping_sub(ONES) & !word;
     let quotes = zeros(word ^ (ONES * b'"' as u64));
     let backslashes = zeros(word ^ (ONES * b'\\' as u64));
     let controls = word.wrapping_sub(ONES * 0x20) & !word;
-    (quotes | backslashes | controls) & (ONES << 7)
+    (quotes | backslashes | controls) & HIGHS
 }
 
 /// A value that was passed over and can still be read.
@@ -647,22 +682,16 @@ impl<'a> Text<'a> {
             first &= before.is_empty() && out.len() == begin;
             let mut unit = None;
             let mut length = 2;
-            let simple = match after.as_bytes().get(1) {
-                Some(b'b') => '\u{8}',
-                Some(b'f') => '\u{c}',
-                Some(b'n') => '\n',
-                Some(b'r') => '\r',
-                Some(b't') => '\t',
-                Some(b'u') => {
+            let simple = after.as_bytes().get(1).and_then(|&byte| escaped(byte));
+            let simple = simple.map_or_else(
+                || {
                     length = 6;
-                    unit = after
-                        .get(2..6)
-                        .and_then(|hex| u16::from_str_radix(hex, 16).ok());
-                    '\0'
-                }
-                Some(&other) => char::from(other),
-                None => char::REPLACEMENT_CHARACTER,
-            };
+                    let hex = after.get(2..6);
+                    unit = hex.and_then(|hex| u16::from_str_radix(hex, 16).ok());
+                    char::REPLACEMENT_CHARACTER
+                },
+                char::from,
+            );
             rest = after.get(length..).unwrap_or_default();
             match (unit, high.take()) {
                 (Some(unit @ 0xDC00..=0xDFFF), Some(half)) => out.push(join_halves(half, unit)),
@@ -688,6 +717,20 @@ impl<'a> Text<'a> {
         out.push_str(rest);
         (low, high)
     }
+}
+
+/// What a backslash before this byte stands for; `None` for `u` and for what is no escape.
+#[inline]
+pub(crate) fn escaped(byte: u8) -> Option<u8> {
+    Some(match byte {
+        b'"' | b'\\' | b'/' => byte,
+        b'b' => 0x08,
+        b'f' => 0x0c,
+        b'n' => b'\n',
+        b'r' => b'\r',
+        b't' => b'\t',
+        _ => return None,
+    })
 }
 
 /// The character that a high and a low surrogate half make.

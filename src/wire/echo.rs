@@ -8,9 +8,9 @@
 //! - A place that may differ was *skipped* by the decoder in both documents (the cursor's log says so), so what stands there
 //!   has no part in what is said; or it is the text that was said; or an integer that was said as the call's index. What
 //!   differs in any other way is never remembered.
-//! - What stands in such a place is checked as the cursor would check it: a string ends at its quote and holds no escape and
-//!   no control character, a number is a plain integer. Anything rarer, and any other difference, is a miss: the document is
-//!   parsed in full, and nothing was said before the last byte was compared.
+//! - What stands in such a place is checked as the cursor would check it: a string ends at its quote and holds no control
+//!   character, an escape only where it is the text, and no half of a character; a number is a plain integer. Anything rarer, and any
+//!   other difference, is a miss: the document is parsed in full, and nothing was said before the last byte was compared.
 //!
 //! The bytes that a framing put around a recognised document are remembered too: a later frame that repeats them is taken
 //! straight from the chunk, without a search for its end.
@@ -27,7 +27,7 @@ use std::ops::Range;
 
 use crate::delta::{ArgumentsPart, CallDelta, Delta, DeltaSink, Fragment, Route, TextKind};
 use crate::framing::Frame;
-use crate::json::cursor::{Cursor, Log, Text, plain_run};
+use crate::json::cursor::{Cursor, Log, ascii_string, escaped, plain_run};
 
 /// How many documents are remembered: texts and arguments take turns.
 const MEMORIES: usize = 4;
@@ -61,13 +61,19 @@ struct Memory {
     /// What stands before each hole, and the hole.
     parts: Vec<(Box<[u8]>, Hole)>,
     tail: Box<[u8]>,
-    /// What a framing put before and after the document.
-    around: Option<(Box<[u8]>, Box<[u8]>)>,
+    /// The first literal and the tail of the document with what a framing put before and after it.
+    framed: Option<Framed>,
+}
+
+#[derive(Debug)]
+struct Framed {
+    first: Box<[u8]>,
+    tail: Box<[u8]>,
 }
 
 /// What a repeated document says that is its own, and where it ends.
 struct Heard<'a> {
-    text: Text<'a>,
+    text: Fragment<'a>,
     index: Option<i64>,
     end: usize,
 }
@@ -123,7 +129,7 @@ impl Echo {
         frame: &Frame<'_>,
         epoch: u32,
         fits: impl Fn(i64) -> bool,
-        scratch: &mut String,
+        scratch: &mut Vec<u8>,
         sink: &mut dyn DeltaSink,
     ) -> bool {
         let bytes = frame.data.as_bytes();
@@ -131,15 +137,15 @@ impl Echo {
             let Some(memory) = self.memories.get_mut(at) else {
                 return false;
             };
-            let heard = memory.recognise(bytes, 0, &fits);
+            let heard = memory.recognise(bytes, None, &fits, scratch);
             let Some(heard) = heard.filter(|heard| heard.end == bytes.len()) else {
                 continue;
             };
             if frame.event != memory.event.as_deref() {
                 continue;
             }
-            memory.said.say(&heard, scratch, sink);
-            memory.note_around(frame);
+            memory.said.say(&heard, sink);
+            memory.note_framing(frame);
             self.heard(at);
             return true;
         }
@@ -153,30 +159,21 @@ impl Echo {
         rest: &[u8],
         epoch: u32,
         fits: impl Fn(i64) -> bool,
-        scratch: &mut String,
+        scratch: &mut Vec<u8>,
         sink: &mut dyn DeltaSink,
     ) -> usize {
         for at in 0..self.remembered(epoch) {
             let Some(memory) = self.memories.get(at) else {
                 return 0;
             };
-            let Some((before, after)) = &memory.around else {
+            let Some(framed) = &memory.framed else {
                 continue;
             };
-            if !rest.starts_with(before) {
-                continue;
-            }
-            let Some(heard) = memory.recognise(rest, before.len(), &fits) else {
+            let Some(heard) = memory.recognise(rest, Some(framed), &fits, scratch) else {
                 continue;
             };
-            if !rest
-                .get(heard.end..)
-                .is_some_and(|rest| rest.starts_with(after))
-            {
-                continue;
-            }
-            memory.said.say(&heard, scratch, sink);
-            let length = heard.end + after.len();
+            memory.said.say(&heard, sink);
+            let length = heard.end;
             self.heard(at);
             return length;
         }
@@ -266,8 +263,8 @@ impl Echo {
 
 impl Said {
     #[inline]
-    fn say(self, heard: &Heard<'_>, scratch: &mut String, sink: &mut dyn DeltaSink) {
-        let text = heard.text.fragment(scratch);
+    fn say(self, heard: &Heard<'_>, sink: &mut dyn DeltaSink) {
+        let text = heard.text;
         sink.delta(&match self {
             Said::Arguments {
                 choice,
@@ -389,70 +386,68 @@ impl Memory {
             said: other.said,
             parts,
             tail: literal.into_boxed_slice(),
-            around: None,
+            framed: None,
         })
     }
 
     /// Remembers what stands around a document that repeats this one. A CR at the end could be half of a line end.
     #[inline]
-    fn note_around(&mut self, frame: &Frame<'_>) {
+    fn note_framing(&mut self, frame: &Frame<'_>) {
         let Some(raw) = frame.raw.filter(|raw| raw.last() == Some(&b'\n')) else {
             return;
         };
         let around = (frame.data.as_ptr() as usize)
             .checked_sub(raw.as_ptr() as usize)
             .and_then(|at| {
-                Some((
-                    raw.get(..at)?,
-                    raw.get(at.checked_add(frame.data.len())?..)?,
-                ))
+                let after = at.checked_add(frame.data.len())?;
+                Some((raw.get(..at)?, raw.get(after..)?))
             });
-        if let Some((before, after)) = around {
-            self.around = Some((before.into(), after.into()));
+        if let (Some((before, after)), Some((first, _))) = (around, self.parts.first()) {
+            self.framed = Some(Framed {
+                first: [before, first].concat().into(),
+                tail: [&self.tail, after].concat().into(),
+            });
         }
     }
 
-    /// What a document that begins at `at` and repeats this one says.
+    /// What the document that begins `bytes`, with or without its framing, says if it repeats this one.
     #[inline]
     fn recognise<'a>(
         &self,
         bytes: &'a [u8],
-        mut at: usize,
+        framed: Option<&Framed>,
         fits: impl Fn(i64) -> bool,
+        scratch: &'a mut Vec<u8>,
     ) -> Option<Heard<'a>> {
+        let (mut first, tail) = match framed {
+            Some(framed) => (Some(&*framed.first), &*framed.tail),
+            None => (None, &*self.tail),
+        };
         let (mut text, mut index) = (None, None);
+        let mut scratch = Some(scratch);
+        let mut rest = bytes;
         for (literal, hole) in &self.parts {
-            let rest = bytes.get(at..)?.strip_prefix(&**literal)?;
-            at += literal.len();
-            match hole {
+            rest = rest.strip_prefix(first.take().unwrap_or(literal))?;
+            let length = match hole {
                 Hole::Text => {
-                    let found = string(bytes, at)?;
-                    at += found.raw.len();
+                    let (found, length) = string(rest, scratch.take()?)?;
                     // A decoder may leave out an empty text.
-                    text = Some(found).filter(|text| !text.raw.is_empty());
+                    text = Some(found).filter(|_| length > 0);
+                    length
                 }
-                Hole::SkippedString => {
-                    let run = plain_run(rest);
-                    let content = rest.get(..run).filter(|_| rest.get(run) == Some(&b'"'))?;
-                    if !content.is_ascii() {
-                        std::str::from_utf8(content).ok()?;
-                    }
-                    at += run;
-                }
-                Hole::SkippedNumber => at += integer(rest)?.1,
+                Hole::SkippedString => ascii_string(rest)?,
+                Hole::SkippedNumber => integer(rest)?.1,
                 Hole::Index => {
                     let (value, length) = integer(rest)?;
                     index = Some(value).filter(|&value| fits(value));
                     index?;
-                    at += length;
+                    length
                 }
-            }
+            };
+            rest = rest.get(length..)?;
         }
-        let rest = bytes.get(at..)?;
-        if !rest.starts_with(&self.tail) {
-            return None;
-        }
-        let end = at + self.tail.len();
+        rest = rest.strip_prefix(tail)?;
+        let end = bytes.len() - rest.len();
         Some(Heard {
             text: text?,
             index,
@@ -461,48 +456,61 @@ impl Memory {
     }
 }
 
-/// The string whose content begins at `at`, after its quote, checked as the cursor checks it.
+/// The string that begins `rest`, after its quote, and the length of its content; checked and decoded as the cursor does it.
 #[inline]
-fn string(bytes: &[u8], at: usize) -> Option<Text<'_>> {
-    let rest = bytes.get(at..)?;
-    let mut end = plain_run(rest);
-    if rest.get(end) == Some(&b'"') {
-        let raw = std::str::from_utf8(rest.get(..end)?).ok()?;
-        return Some(Text {
-            raw,
-            escaped: false,
-        });
+fn string<'a>(rest: &'a [u8], scratch: &'a mut Vec<u8>) -> Option<(Fragment<'a>, usize)> {
+    let mut at = plain_run(rest);
+    let (plain, after) = rest.split_at_checked(at)?;
+    if after.first() == Some(&b'"') {
+        return Some((Fragment::new(std::str::from_utf8(plain).ok()?), at));
     }
-    // Only to find the end; the cursor checks the escapes.
-    while rest.get(end) == Some(&b'\\') {
-        end += 2;
-        end += plain_run(rest.get(end..)?);
+    scratch.clear();
+    scratch.extend_from_slice(plain);
+    let mut after = after;
+    loop {
+        let length = match *after {
+            [b'"', ..] => break,
+            [b'\\', b'u', ..] => {
+                let hex = std::str::from_utf8(after.get(2..6)?).ok()?;
+                let hex = Some(hex).filter(|hex| hex.bytes().all(|b| b.is_ascii_hexdigit()))?;
+                // Half a character is none; the cursor knows what to do with it.
+                let c = char::from_u32(u32::from_str_radix(hex, 16).ok()?)?;
+                scratch.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
+                6
+            }
+            [b'\\', byte, ..] => {
+                scratch.push(escaped(byte)?);
+                2
+            }
+            _ => return None,
+        };
+        after = after.get(length..)?;
+        let run = plain_run(after);
+        let (plain, rest) = after.split_at_checked(run)?;
+        scratch.extend_from_slice(plain);
+        at += length + run;
+        after = rest;
     }
-    let quoted = std::str::from_utf8(bytes.get(at.checked_sub(1)?..=at + end)?).ok()?;
-    let (text, length) = Cursor::string_at(quoted, 0)?;
-    Some(text).filter(|_| length == quoted.len())
+    Some((Fragment::new(std::str::from_utf8(scratch).ok()?), at))
 }
 
 /// A plain integer of at most fifteen digits, and its length. What follows it is compared by the caller.
 #[inline]
 fn integer(bytes: &[u8]) -> Option<(i64, usize)> {
-    let length = bytes
-        .iter()
-        .take(16)
-        .take_while(|byte| byte.is_ascii_digit())
-        .count();
-    let digits = bytes
-        .get(..length)
-        .filter(|digits| (1..16).contains(&digits.len()))?;
-    if length > 1 && digits.first() == Some(&b'0') {
-        return None;
+    let mut value = 0;
+    let mut length = 0;
+    for digit in bytes.iter().map(|byte| byte.wrapping_sub(b'0')) {
+        if digit > 9 {
+            break;
+        }
+        value = value * 10 + i64::from(digit);
+        length += 1;
+        if length > 15 {
+            return None;
+        }
     }
-    Some((
-        digits
-            .iter()
-            .fold(0, |value, digit| value * 10 + i64::from(digit - b'0')),
-        length,
-    ))
+    let padded = length > 1 && bytes.first() == Some(&b'0');
+    (length > 0 && !padded).then_some((value, length))
 }
 
 /// Passes deltas on and notes whether there was exactly one that a memory can say again.

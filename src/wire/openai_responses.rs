@@ -26,7 +26,7 @@ use crate::json::cursor::{Cursor, Fault, Text};
 use crate::wire::Decoder;
 use crate::wire::payload::{Json, JsonDecoder, report_error};
 
-use events::{Event, Piece, read_event, read_response};
+use events::{Event, Piece, Response, read_event};
 use items::{Item, ItemType};
 use seen::{Identity, Seen};
 use texts::{Source, TEXT_KINDS, Told};
@@ -104,8 +104,8 @@ impl JsonDecoder for OpenAiResponses {
             "response.refusal.delta" => {
                 self.speak_text(&event, TextKind::Refusal, Source::Piece, sink)
             }
-            "response.output_item.added" => self.speak_added(&event, sink)?,
-            "response.output_item.done" => self.speak_finished(&event, sink)?,
+            "response.output_item.added" => self.speak_added(&event, sink),
+            "response.output_item.done" => self.speak_finished(&event, sink),
             "response.function_call_arguments.done" => self.speak_restated(&event, None, sink),
             "response.custom_tool_call_input.done" => {
                 self.speak_restated(&event, Some(&ToolKind::Custom), sink)
@@ -127,7 +127,7 @@ impl JsonDecoder for OpenAiResponses {
             | "response.incomplete"
             | "response.failed"
             | "response.cancelled") => {
-                self.end(kind, event.response, sink)?;
+                self.end(kind, event.response, sink);
             }
             "error" => report_error(cursor.document(), None, sink),
             _ => {}
@@ -291,17 +291,19 @@ impl OpenAiResponses {
     }
 
     /// `output_item.added`: the header of a call. Its first pieces may have come before it (R14).
-    fn speak_added(&mut self, event: &Event<'_>, sink: &mut dyn DeltaSink) -> Result<(), Fault> {
+    fn speak_added(&mut self, event: &Event<'_>, sink: &mut dyn DeltaSink) {
         self.stage = Stage::Running;
         self.told.begin_item(event.output_index);
-        let item = Item::read(&mut Cursor::new(event.item.unwrap_or("null")))?;
-        let Some(call) = CallItem::new(&item, event.output_index) else {
-            return Ok(());
+        let item = event.item.as_deref();
+        let Some((item, call)) =
+            item.and_then(|item| Some((item, CallItem::new(item, event.output_index)?)))
+        else {
+            return;
         };
         let who = call.identity();
         let repeated = self.seen.announced(&who);
         if repeated.is_some_and(|at| self.seen.is_closed(at)) {
-            return Ok(());
+            return;
         }
         let (at, route) = repeated.map_or_else(|| self.seen.add(&who), |at| (at, Route::Labelled));
         self.asks |= call.is_asked();
@@ -314,16 +316,16 @@ impl OpenAiResponses {
             ArgumentsPart::Fragment(text.fragment(&mut self.scratch))
         });
         call.speak(key, route, arguments, false, sink);
-        Ok(())
     }
 
     /// `output_item.done`: the whole item, which closes its call.
-    fn speak_finished(&mut self, event: &Event<'_>, sink: &mut dyn DeltaSink) -> Result<(), Fault> {
+    fn speak_finished(&mut self, event: &Event<'_>, sink: &mut dyn DeltaSink) {
         self.stage = Stage::Running;
-        let item = Item::read(&mut Cursor::new(event.item.unwrap_or("null")))?;
-        let Some(call) = CallItem::new(&item, event.output_index) else {
-            self.speak_texts(&item, event.output_index, sink);
-            return Ok(());
+        let Some(item) = event.item.as_deref() else {
+            return;
+        };
+        let Some(call) = CallItem::new(item, event.output_index) else {
+            return self.speak_texts(item, event.output_index, sink);
         };
         let known = self.seen.restated(&call.identity());
         // A call that was cut stays open until the terminal says what cut it.
@@ -331,7 +333,6 @@ impl OpenAiResponses {
         if let Some(at) = self.speak_call(&call, known, sink).filter(|_| !is_cut) {
             self.close(&call, at, sink);
         }
-        Ok(())
     }
 
     /// Speaks a finished call, unless it was closed before. It is not closed here: a terminal's reason comes in between.
@@ -396,13 +397,13 @@ impl OpenAiResponses {
     fn end(
         &mut self,
         terminal: &str,
-        response: Option<&str>,
+        response: Option<Box<Response<'_>>>,
         sink: &mut dyn DeltaSink,
-    ) -> Result<(), Fault> {
+    ) {
         if std::mem::replace(&mut self.stage, Stage::Ended) == Stage::Ended {
-            return Ok(());
+            return;
         }
-        let response = read_response(&mut Cursor::new(response.unwrap_or("null")))?;
+        let response = response.unwrap_or_default();
         // The response's own status outranks an event that only says that all is well.
         let status = response.status.map(Text::to_cow);
         let outcome = match (
@@ -460,7 +461,6 @@ impl OpenAiResponses {
                 });
             }
         }
-        Ok(())
     }
 
     /// `completed` says nothing of calls, and every other reason but a filter's means that the answer was cut.

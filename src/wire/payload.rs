@@ -54,7 +54,7 @@ pub(crate) struct Json<D> {
     decoder: D,
     echo: Echo,
     /// Holds a decoded text while it is said again.
-    scratch: String,
+    scratch: Vec<u8>,
     /// `[DONE]` came; what follows it is ignored (E14).
     done: bool,
 }

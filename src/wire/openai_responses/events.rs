@@ -18,8 +18,8 @@ pub(super) struct Event<'a> {
     pub(super) delta: Piece<'a>,
     /// The full text of a `.done` event: `arguments`, `input`, `text` or `refusal`.
     pub(super) whole: Option<Text<'a>>,
-    pub(super) item: Option<&'a str>,
-    pub(super) response: Option<&'a str>,
+    pub(super) item: Option<Box<Item<'a>>>,
+    pub(super) response: Option<Box<Response<'a>>>,
 }
 
 impl<'a> Event<'a> {
@@ -67,8 +67,8 @@ pub(super) fn read_event<'a>(cursor: &mut Cursor<'a>) -> Result<Event<'a>, Fault
             "arguments" | "input" | "text" | "refusal" => {
                 event.whole = cursor.text()?.or(event.whole)
             }
-            "item" => event.item = Some(cursor.raw()?),
-            "response" => event.response = Some(cursor.raw()?),
+            "item" => event.item = Some(Box::new(Item::read(cursor)?)),
+            "response" => event.response = Some(Box::new(read_response(cursor)?)),
             _ => cursor.skip()?,
         }
         Ok(())
@@ -76,7 +76,7 @@ pub(super) fn read_event<'a>(cursor: &mut Cursor<'a>) -> Result<Event<'a>, Fault
     Ok(event)
 }
 
-pub(super) fn read_response<'a>(cursor: &mut Cursor<'a>) -> Result<Response<'a>, Fault> {
+fn read_response<'a>(cursor: &mut Cursor<'a>) -> Result<Response<'a>, Fault> {
     let mut response = Response::default();
     cursor.members(|cursor, key| {
         match key {
