@@ -37,6 +37,7 @@ pub enum Route {
 /// Gateways cut texts by UTF-16 units, so that the two escapes of one character come in two deltas (WIRE_FORMATS; openclaw
 /// 115536): an outer surrogate half travels beside the text and is joined where the pieces meet.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Fragment<'a> {
     /// The decoded text between the halves.
     pub text: &'a str,
@@ -44,6 +45,8 @@ pub struct Fragment<'a> {
     pub low: Option<u16>,
     /// A high surrogate half after the text.
     pub high: Option<u16>,
+    /// The text is known to hold neither a quote nor a backslash.
+    pub(crate) unquoted: bool,
 }
 
 impl<'a> Fragment<'a> {
@@ -55,7 +58,24 @@ impl<'a> Fragment<'a> {
             text,
             low: None,
             high: None,
+            unquoted: false,
         }
+    }
+
+    /// A piece that stood in a JSON string as it is, without an escape.
+    #[inline]
+    pub(crate) fn unescaped(text: &'a str) -> Self {
+        Fragment {
+            unquoted: true,
+            ..Fragment::new(text)
+        }
+    }
+
+    /// The same piece with surrogate halves before and after its text.
+    #[must_use]
+    pub fn with_halves(mut self, low: Option<u16>, high: Option<u16>) -> Self {
+        (self.low, self.high) = (low, high);
+        self
     }
 }
 

@@ -303,12 +303,14 @@ impl PartialCall {
     pub(crate) fn append_plain<'t>(&mut self, fragment: Fragment<'t>) -> Option<&'t str> {
         let halves = fragment.low.is_some() || fragment.high.is_some() || self.high.is_some();
         let first = *fragment.text.as_bytes().first()?;
-        let opens = first == b'{' || (first <= b' ' && fragment.text.trim_start().starts_with('{'));
+        let opens = first == b'{' || (first <= b' ' && opens_object(fragment.text));
         if halves || self.last_is_whole || opens {
             return None;
         }
         self.grow(fragment.text);
-        self.scan.push(fragment.text);
+        if !fragment.unquoted || !self.scan.is_in_string() {
+            self.scan.push(fragment.text);
+        }
         Some(fragment.text)
     }
 
@@ -340,7 +342,7 @@ impl PartialCall {
         }
         self.grow(fragment.text);
         self.high = fragment.high.or(self.high);
-        if from > 0 && (whole || fragment.text.trim_start().starts_with('{')) {
+        if from > 0 && (whole || opens_object(fragment.text)) {
             self.note_value(from, whole);
         }
         self.last_is_whole = whole || (self.last_is_whole && fragment.text.trim().is_empty());
@@ -424,6 +426,12 @@ impl PartialCall {
         }));
         Ended { call, anomalies }
     }
+}
+
+/// Whether a piece's first byte that is no white space opens an object.
+fn opens_object(text: &str) -> bool {
+    let mut bytes = text.bytes();
+    bytes.find(|byte| !byte.is_ascii_whitespace()) == Some(b'{')
 }
 
 impl fmt::Debug for PartialCall {

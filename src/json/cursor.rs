@@ -348,61 +348,45 @@ impl<'a> Cursor<'a> {
     fn string(&mut self) -> Step<Text<'a>> {
         let from = self.at + 1;
         let bytes = self.text.as_bytes();
-        let mut at = from;
-        // Most strings of an event are short: eight bytes at a time, inline.
-        while let Some(word) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
-            let found = specials(u64::from_le_bytes(*word));
-            if found == 0 {
-                at += 8;
-                continue;
-            }
-            at += (found.trailing_zeros() / 8) as usize;
-            break;
-        }
-        self.at = at;
+        self.at = next_special(bytes, from);
         if self.byte() == Some(b'"') {
+            let raw = self.text.get(from..self.at).unwrap_or_default();
             self.at += 1;
-            let raw = self.text.get(from..at).unwrap_or_default();
             return Ok(Text {
                 raw,
                 escaped: false,
             });
         }
-        self.rest_of_string(from)
+        self.escaped_string(from)
     }
 
-    /// The cursor is inside a string, on what ended its first plain run.
-    fn rest_of_string(&mut self, from: usize) -> Step<Text<'a>> {
+    /// The cursor is inside a string that began at `from`, on its first byte that is not plain.
+    fn escaped_string(&mut self, from: usize) -> Step<Text<'a>> {
         let bytes = self.text.as_bytes();
         let mut at = self.at;
-        let mut has_escape = false;
         loop {
             match bytes.get(at) {
                 Some(b'"') => break,
-                Some(b'\\') => {
-                    has_escape = true;
-                    match bytes.get(at + 1).and_then(|&byte| escaped(byte)) {
-                        Some(_) => at += 2,
-                        None => {
-                            self.at = at;
-                            self.escape()?;
-                            at = self.at;
-                        }
+                Some(b'\\') => match bytes.get(at + 1).and_then(|&byte| escaped(byte)) {
+                    Some(_) => at += 2,
+                    None => {
+                        self.at = at;
+                        self.escape()?;
+                        at = self.at;
                     }
-                }
-                Some(0x20..) => {}
+                },
                 // A raw control character, or the end.
                 _ => {
                     self.at = at;
                     return Err(self.fault());
                 }
             }
-            at += plain_run(bytes.get(at..).unwrap_or_default());
+            at = next_special(bytes, at);
         }
         self.at = at + 1;
         Ok(Text {
             raw: self.text.get(from..at).unwrap_or_default(),
-            escaped: has_escape,
+            escaped: true,
         })
     }
 
@@ -532,29 +516,25 @@ impl<'a> Cursor<'a> {
     }
 }
 
+/// Where the first quote, backslash or control character from `at` on is, or the end. Eight bytes at a time.
+#[inline]
+fn next_special(bytes: &[u8], mut at: usize) -> usize {
+    while let Some(word) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
+        let found = specials(u64::from_le_bytes(*word));
+        if found != 0 {
+            return at + (found.trailing_zeros() / 8) as usize;
+        }
+        at += 8;
+    }
+    let special = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..=0x1f);
+    let rest = bytes.get(at..).unwrap_or_default();
+    at + rest.iter().position(special).unwrap_or(rest.len())
+}
+
 /// How many bytes come before the first quote, backslash or control character.
 #[inline]
 pub(crate) fn plain_run(bytes: &[u8]) -> usize {
-    // Most runs are shorter than a word.
-    match bytes
-        .first_chunk::<8>()
-        .map(|word| specials(u64::from_le_bytes(*word)))
-    {
-        Some(found) if found != 0 => (found.trailing_zeros() / 8) as usize,
-        _ => long_run(bytes),
-    }
-}
-
-fn long_run(bytes: &[u8]) -> usize {
-    let (words, rest) = bytes.as_chunks::<8>();
-    for (at, word) in words.iter().enumerate() {
-        let found = specials(u64::from_le_bytes(*word));
-        if found != 0 {
-            return at * 8 + (found.trailing_zeros() / 8) as usize;
-        }
-    }
-    let special = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..=0x1f);
-    words.len() * 8 + rest.iter().position(special).unwrap_or(rest.len())
+    next_special(bytes, 0)
 }
 
 /// The length of a string's content that begins `bytes` and is ASCII without escapes; `None` for any other.
@@ -652,15 +632,11 @@ impl<'a> Text<'a> {
         'a: 's,
     {
         match self.plain() {
-            Some(text) => Fragment::new(text),
+            Some(text) => Fragment::unescaped(text),
             None => {
                 scratch.clear();
                 let (low, high) = self.unescape_into(scratch);
-                Fragment {
-                    text: scratch,
-                    low,
-                    high,
-                }
+                Fragment::new(scratch).with_halves(low, high)
             }
         }
     }
@@ -835,19 +811,11 @@ mod tests {
         let text = |raw| Text { raw, escaped: true };
         assert_eq!(
             text(r"a\ud83d").fragment(&mut scratch),
-            Fragment {
-                text: "a",
-                low: None,
-                high: Some(0xd83d)
-            }
+            Fragment::new("a").with_halves(None, Some(0xd83d))
         );
         assert_eq!(
             text(r"\ude00b").fragment(&mut scratch),
-            Fragment {
-                text: "b",
-                low: Some(0xde00),
-                high: None
-            }
+            Fragment::new("b").with_halves(Some(0xde00), None)
         );
         assert_eq!(text(r"x\ude00").fragment(&mut scratch).text, "x\u{fffd}");
         assert_eq!(text(r"\ud83dx").fragment(&mut scratch).text, "\u{fffd}x");
@@ -858,11 +826,7 @@ mod tests {
         );
         assert_eq!(
             text(r"\ude00\ude00").fragment(&mut scratch),
-            Fragment {
-                text: "\u{fffd}",
-                low: Some(0xde00),
-                high: None
-            }
+            Fragment::new("\u{fffd}").with_halves(Some(0xde00), None)
         );
         assert_eq!(join_halves(0xd83d, 0xde00), '😀');
     }

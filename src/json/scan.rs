@@ -114,6 +114,11 @@ impl Scan {
         self.state == State::Blank
     }
 
+    /// Inside a string: only a quote or a backslash changes anything.
+    pub(crate) fn is_in_string(&self) -> bool {
+        self.state == State::String
+    }
+
     /// Exactly one object or array with its brackets balanced, and only white space after it.
     pub(crate) fn is_whole(&self) -> bool {
         self.state == State::Whole

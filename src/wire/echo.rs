@@ -262,7 +262,7 @@ impl Echo {
 }
 
 impl Said {
-    #[inline]
+    #[inline(always)]
     fn say(self, heard: &Heard<'_>, sink: &mut dyn DeltaSink) {
         let text = heard.text;
         sink.delta(&match self {
@@ -411,7 +411,7 @@ impl Memory {
     }
 
     /// What the document that begins `bytes`, with or without its framing, says if it repeats this one.
-    #[inline]
+    #[inline(always)]
     fn recognise<'a>(
         &self,
         bytes: &'a [u8],
@@ -457,12 +457,12 @@ impl Memory {
 }
 
 /// The string that begins `rest`, after its quote, and the length of its content; checked and decoded as the cursor does it.
-#[inline]
+#[inline(always)]
 fn string<'a>(rest: &'a [u8], scratch: &'a mut Vec<u8>) -> Option<(Fragment<'a>, usize)> {
     let mut at = plain_run(rest);
     let (plain, after) = rest.split_at_checked(at)?;
     if after.first() == Some(&b'"') {
-        return Some((Fragment::new(std::str::from_utf8(plain).ok()?), at));
+        return Some((Fragment::unescaped(std::str::from_utf8(plain).ok()?), at));
     }
     scratch.clear();
     scratch.extend_from_slice(plain);
