@@ -52,6 +52,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod accumulate;
+mod anomaly;
 mod arguments;
 mod call;
 mod config;
@@ -72,17 +73,18 @@ mod channel;
 mod stream;
 
 pub use accumulate::{Accumulator, Events};
+pub use anomaly::AnomalyKind;
 pub use arguments::*;
 pub use call::{CallIndex, CallState, Evidence, PartialCall, ToolCall};
 #[cfg(feature = "channel")]
-pub use channel::{Aborted, ChunkSender, Chunks, Closed, channel};
+pub use channel::{Aborted, ChunkSender, Chunks, Closed, channel, channel_with};
 pub use config::{Config, EmitWhen, IdSource};
 pub use delta::{
     ArgumentsPart, CallDelta, CallKey, ClosedBy, Delta, DeltaSink, Executor, FinishMeaning,
     Fragment, Route, TextKind, ToolKind,
 };
 pub use error::{Error, ErrorKind};
-pub use event::{Anomaly, AnomalyKind, ArgumentsText, End, Event, FinishReason};
+pub use event::{Anomaly, ArgumentsText, End, Event, FinishReason};
 pub use framing::{Frame, Origin};
 pub use parser::{Framed, ToolCallParser};
 #[cfg(feature = "stream")]
@@ -90,6 +92,6 @@ pub use stream::{ByteStreamExt, EventStream, ToolCallStream};
 pub use wire::{Decoder, UnknownWireFormat, WireFormat};
 
 /// The README's examples are tests.
-#[cfg(doctest)]
+#[cfg(all(doctest, feature = "stream"))]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -1,12 +1,13 @@
 //! Framing, decoder and accumulator, wired. This room knows that three machines exist and their order, no wire string and no JSON.
 
 use crate::accumulate::{Accumulator, Events};
+use crate::anomaly::AnomalyKind;
 use crate::call::PartialCall;
 use crate::config::Config;
 use crate::error::{Error, ErrorKind};
-use crate::event::{AnomalyKind, End};
+use crate::event::End;
 use crate::framing::{Frame, FrameLimits, FrameSink, Framing, FramingKind, sniff};
-use crate::wire::{Decoder, Detector, Verdict, WireFormat, known_names};
+use crate::wire::{Decoder, Detector, Verdict, WireFormat, error_decoder, known_names};
 
 /// Bytes of a provider's stream in, events out. No runtime, no clock, no lifetimes; `Send`, `Sync` and `Unpin`.
 ///
@@ -425,7 +426,9 @@ fn detect(frame: Frame<'_>, decoding: &mut Decoding, accumulator: &mut Accumulat
             take(frame, decoding, accumulator);
         }
         Verdict::Wait => {
-            *bytes += frame.data.len();
+            // What keeping costs counts too: a body can consist of nothing but keep-alives.
+            let event = frame.event.map_or(0, str::len);
+            *bytes += frame.data.len() + event + size_of::<Kept>();
             kept.push(Kept::new(frame));
             if *bytes > UNDECIDED_BYTES {
                 let kept = std::mem::take(kept);
@@ -440,11 +443,10 @@ const UNDECIDED_BYTES: usize = 1 << 20;
 
 /// The body's format cannot be told. A provider's error is one in any format; anything else is said to be unknown.
 fn undecided(kept: Vec<Kept>, accumulator: &mut Accumulator) {
-    if let Some(mut decoder) = WireFormat::OpenAiChat.decoder() {
-        for frame in &kept {
-            accumulator.at(frame.frame.offset);
-            decoder.decode(frame.frame(), accumulator);
-        }
+    let mut decoder = error_decoder();
+    for frame in &kept {
+        accumulator.at(frame.frame.offset);
+        decoder.decode(frame.frame(), accumulator);
     }
     // An empty body is a truncated one, of whatever format.
     if !accumulator.is_over() && !kept.is_empty() {
