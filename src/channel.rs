@@ -6,13 +6,15 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use futures::Stream;
-use tokio::sync::mpsc;
+use tokio::sync::{Semaphore, mpsc};
 
+use crate::config::Config;
 use crate::parser::ToolCallParser;
 use crate::stream::ToolCallStream;
 use crate::wire::WireFormat;
 
-/// A sender of chunks and the stream of the calls that are in them. At most `capacity` chunks wait; the sender waits then.
+/// A sender of chunks and the stream of the calls that are in them. At most `capacity` chunks wait (0 is read as 1); the sender
+/// waits then.
 ///
 /// # Examples
 ///
@@ -32,24 +34,27 @@ use crate::wire::WireFormat;
 /// # Ok::<(), callstitch::Error>(())
 /// # }).unwrap();
 /// ```
-///
-/// # Panics
-///
-/// Where `capacity` is 0, as [`tokio::sync::mpsc::channel`].
-#[must_use]
 pub fn channel(format: WireFormat, capacity: usize) -> (ChunkSender, ToolCallStream<Chunks>) {
-    let (sender, receiver) = mpsc::channel(capacity);
+    let config = Config::default().calls_only(true);
+    channel_with(ToolCallParser::with_config(format, config), capacity)
+}
+
+/// As [`channel`], with a parser of your own: other limits, another policy, a decoder.
+pub fn channel_with(
+    parser: ToolCallParser,
+    capacity: usize,
+) -> (ChunkSender, ToolCallStream<Chunks>) {
+    let (sender, receiver) = mpsc::channel(capacity.clamp(1, Semaphore::MAX_PERMITS));
     let chunks = Chunks {
         receiver,
         ended: false,
     };
-    (
-        ChunkSender { sender },
-        ToolCallStream::new(chunks, ToolCallParser::new(format)),
-    )
+    (ChunkSender { sender }, ToolCallStream::new(chunks, parser))
 }
 
-/// The end of a [`channel`] that takes chunks. Dropping it without [`finish`](ChunkSender::finish) is an abort.
+/// The end of a [`channel`] that takes chunks. Dropping every clone of it without [`finish`](ChunkSender::finish) is an abort.
+///
+/// A clone sends into the same body, so clones must agree whose chunk is next, and the first `finish` ends the body for all.
 #[derive(Debug, Clone)]
 pub struct ChunkSender {
     sender: mpsc::Sender<Message>,
@@ -61,7 +66,8 @@ enum Message {
     Finish,
 }
 
-/// The receiving end is gone: nobody takes the calls.
+/// Nobody reads the chunks any more: the stream of calls was dropped, or it has ended, in an error or because a clone said
+/// [`finish`](ChunkSender::finish).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Closed(());
 
@@ -70,7 +76,7 @@ impl ChunkSender {
     ///
     /// # Errors
     ///
-    /// [`Closed`] where the stream was dropped.
+    /// [`Closed`] where the stream was dropped or has ended.
     pub async fn push(&self, chunk: impl Into<Bytes>) -> Result<(), Closed> {
         self.sender
             .send(Message::Chunk(chunk.into()))
@@ -78,11 +84,11 @@ impl ChunkSender {
             .map_err(|_| Closed(()))
     }
 
-    /// Says that the body ended.
+    /// Says that the body ended, for every clone of this sender. Waits while the channel is full.
     ///
     /// # Errors
     ///
-    /// [`Closed`] where the stream was dropped.
+    /// [`Closed`] where the stream was dropped or has ended.
     pub async fn finish(self) -> Result<(), Closed> {
         self.sender
             .send(Message::Finish)
@@ -113,6 +119,8 @@ impl Stream for Chunks {
             Some(Message::Chunk(chunk)) => Some(Ok(chunk)),
             Some(Message::Finish) => {
                 self.ended = true;
+                // A clone that still pushes is told so, and does not wait for a reader that will not come.
+                self.receiver.close();
                 None
             }
             None => {
@@ -125,7 +133,7 @@ impl Stream for Chunks {
 
 impl fmt::Display for Closed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the stream of calls was dropped")
+        f.write_str("the stream of calls was dropped or has ended")
     }
 }
 

@@ -75,7 +75,7 @@ pub use accumulate::{Accumulator, Events};
 pub use arguments::*;
 pub use call::{CallIndex, CallState, Evidence, PartialCall, ToolCall};
 #[cfg(feature = "channel")]
-pub use channel::{Aborted, ChunkSender, Chunks, Closed, channel};
+pub use channel::{Aborted, ChunkSender, Chunks, Closed, channel, channel_with};
 pub use config::{Config, EmitWhen, IdSource};
 pub use delta::{
     ArgumentsPart, CallDelta, CallKey, ClosedBy, Delta, DeltaSink, Executor, FinishMeaning,

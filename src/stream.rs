@@ -21,7 +21,8 @@ pin_project! {
     ///
     /// Fused: after `None`, or after an error, nothing more comes. Cancel-safe: the parser holds what was read, so a `next()`
     /// that is dropped while it waits loses nothing. A transport's error comes after everything that had arrived whole, open
-    /// calls flagged before it; its source is the transport's error.
+    /// calls flagged before it; its source is the transport's error. The chunks are dropped the moment the stream is known to
+    /// have ended, so that whoever sends them is not kept waiting.
     ///
     /// # Examples
     ///
@@ -40,10 +41,10 @@ pin_project! {
     #[derive(Debug)]
     #[must_use = "streams do nothing unless polled"]
     pub struct EventStream<S> {
+        // `None` once the stream has ended.
         #[pin]
-        chunks: S,
+        chunks: Option<S>,
         parser: ToolCallParser,
-        ended: bool,
     }
 }
 
@@ -109,9 +110,8 @@ impl<S> EventStream<S> {
     /// The events of these chunks, read by this parser.
     pub fn new(chunks: S, parser: ToolCallParser) -> Self {
         EventStream {
-            chunks,
+            chunks: Some(chunks),
             parser,
-            ended: false,
         }
     }
 
@@ -125,8 +125,8 @@ impl<S> EventStream<S> {
         &mut self.parser
     }
 
-    /// The chunks that were not read yet, and the parser.
-    pub fn into_parts(self) -> (S, ToolCallParser) {
+    /// The chunks that were not read yet, `None` once the stream has ended, and the parser.
+    pub fn into_parts(self) -> (Option<S>, ToolCallParser) {
         (self.chunks, self.parser)
     }
 }
@@ -149,8 +149,8 @@ impl<S> ToolCallStream<S> {
         &mut self.events.parser
     }
 
-    /// The chunks that were not read yet, and the parser.
-    pub fn into_parts(self) -> (S, ToolCallParser) {
+    /// The chunks that were not read yet, `None` once the stream has ended, and the parser.
+    pub fn into_parts(self) -> (Option<S>, ToolCallParser) {
         self.events.into_parts()
     }
 }
@@ -169,14 +169,17 @@ where
     ) -> Poll<Option<T>> {
         let mut this = self.project();
         loop {
+            if this.parser.end().is_some() {
+                this.chunks.set(None);
+            }
             if let Some(found) = this.parser.events().find_map(&mut pick) {
                 return Poll::Ready(Some(found));
             }
-            if *this.ended {
+            let Some(chunks) = this.chunks.as_mut().as_pin_mut() else {
                 return Poll::Ready(None);
-            }
+            };
             // The events stay in the parser until the next turn of the loop takes them.
-            match ready!(this.chunks.as_mut().poll_next(cx)) {
+            match ready!(chunks.poll_next(cx)) {
                 Some(Ok(chunk)) => drop(this.parser.push(chunk.as_ref())),
                 Some(Err(error)) => {
                     let at = this.parser.offset();
@@ -186,7 +189,6 @@ where
                 }
                 None => drop(this.parser.finish()),
             }
-            *this.ended = this.parser.end().is_some();
         }
     }
 }
@@ -227,7 +229,8 @@ where
     E: Into<BoxError>,
 {
     fn is_terminated(&self) -> bool {
-        self.ended && self.parser.is_drained()
+        let ended = self.chunks.is_none() || self.parser.end().is_some();
+        ended && self.parser.is_drained()
     }
 }
 
