@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::lines::{object, repairs, text};
-use crate::{ArgumentsArgs, exit, open};
+use crate::{ArgumentsArgs, complain, exit, open, unreadable};
 
 #[derive(Serialize)]
 struct Line<'a> {
@@ -18,7 +18,10 @@ struct Line<'a> {
 
 pub(crate) fn run(args: &ArgumentsArgs) -> io::Result<u8> {
     let mut bytes = Vec::new();
-    open(args.file.as_ref())?.read_to_end(&mut bytes)?;
+    let file = args.file.as_ref();
+    open(file)?
+        .read_to_end(&mut bytes)
+        .map_err(|error| unreadable(file, &error))?;
     let settling = Settling {
         repair: args.repair.into(),
         ..Settling::default()
@@ -32,7 +35,10 @@ pub(crate) fn run(args: &ArgumentsArgs) -> io::Result<u8> {
     };
     writeln!(out, "{}", text(&line)?)?;
     if let Some(problem) = arguments.problem() {
-        eprintln!("callstitch: arguments are {}: {problem}", arguments.state());
+        complain(&format_args!(
+            "arguments are {}: {problem}",
+            arguments.state()
+        ));
     }
     Ok(if arguments.is_usable() {
         exit::CLEAN

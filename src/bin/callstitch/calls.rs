@@ -3,10 +3,10 @@
 use std::io::{self, IsTerminal, Read, Write};
 use std::time::Duration;
 
-use callstitch::{Config, End, Error, Event, ToolCall, ToolCallParser, WireFormat};
+use callstitch::{Config, End, Error, ErrorKind, Event, ToolCall, ToolCallParser, WireFormat};
 
 use crate::lines::{CallLine, EndLine, event_line, text};
-use crate::{CallsArgs, exit, open};
+use crate::{CallsArgs, complain, exit, open, unreadable};
 
 /// What is printed.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -47,12 +47,12 @@ pub(crate) fn run(args: &CallsArgs) -> io::Result<u8> {
     let format = args.format.parse().unwrap_or(WireFormat::Auto);
     let mut parser = ToolCallParser::with_config(format, config);
     let mut buffer = vec![0; 64 << 10];
-    loop {
+    let failed = loop {
         let read = match body.read(&mut buffer) {
-            Ok(0) => break,
+            Ok(0) => break None,
             Ok(read) => read,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(error),
+            Err(error) => break Some(unreadable(args.file.as_ref(), &error)),
         };
         let bytes = buffer.get(..read).unwrap_or_default();
         for piece in bytes.chunks(args.chunk_size.map_or(bytes.len(), |size| size as usize)) {
@@ -63,9 +63,19 @@ pub(crate) fn run(args: &CallsArgs) -> io::Result<u8> {
         }
         // A reader at the other end of a pipe sees each call as soon as it is there.
         printer.out.flush()?;
+    };
+    let Some(failed) = failed else {
+        printer.events(parser.finish())?;
+        return printer.end(&parser);
+    };
+    if parser.offset() == 0 {
+        return Err(failed);
     }
-    printer.events(parser.finish())?;
-    printer.end(&parser)
+    // A body that cannot be read to its end is a transport that died: what came before counts.
+    let error = Error::new(ErrorKind::Transport, parser.offset(), failed.to_string());
+    printer.events(parser.abort_with(error))?;
+    printer.end(&parser)?;
+    Ok(exit::UNREADABLE)
 }
 
 impl<W: Write> Printer<W> {
@@ -147,7 +157,7 @@ impl<W: Write> Printer<W> {
         }
         self.out.flush()?;
         if let Some(error) = &self.error {
-            eprintln!("callstitch: {error}");
+            complain(error);
         }
         Ok(match end {
             End::Error => exit::ERROR,

@@ -4,8 +4,9 @@ mod arguments;
 mod calls;
 mod lines;
 
+use std::fmt::Display;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -87,11 +88,16 @@ impl From<Repair> for RepairLevel {
     }
 }
 
-/// Exit codes, as in DESIGN: 0 clean and usable, 1 unreadable, 2 usage (clap's own), 3 flagged or cut, 4 an error in the stream.
 mod exit {
+    /// The end was clean and every call is usable.
     pub(crate) const CLEAN: u8 = 0;
+    /// The file could not be read, or not to its end.
     pub(crate) const UNREADABLE: u8 = 1;
+    /// The arguments of the command are wrong.
+    pub(crate) const USAGE: u8 = 2;
+    /// The body was cut, or a call is flagged.
     pub(crate) const FLAGGED: u8 = 3;
+    /// The stream held an error.
     pub(crate) const ERROR: u8 = 4;
 }
 
@@ -101,7 +107,10 @@ fn format_value() -> clap::builder::PossibleValuesParser {
 }
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return usage(&error),
+    };
     let outcome = match cli.command.unwrap_or(Command::Calls(cli.calls)) {
         Command::Calls(args) => calls::run(&args),
         Command::Arguments(args) => arguments::run(&args),
@@ -111,22 +120,58 @@ fn main() -> ExitCode {
         // The reader of our output is gone, which is its right.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::from(exit::CLEAN),
         Err(error) => {
-            eprintln!("callstitch: {error}");
+            complain(&error);
             ExitCode::from(exit::UNREADABLE)
         }
     }
 }
 
+/// Help and version as clap has them; what is wrong with the arguments in one line.
+fn usage(error: &clap::Error) -> ExitCode {
+    if !error.use_stderr() {
+        // The reader may be gone here too.
+        let _ = error.print();
+        return ExitCode::from(exit::CLEAN);
+    }
+    let text = error.render().to_string();
+    let lines: Vec<&str> = text
+        .lines()
+        .map(str::trim)
+        .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more"))
+        .filter(|line| !line.is_empty())
+        .collect();
+    let line = lines.join(" ");
+    complain(&line.strip_prefix("error: ").unwrap_or(&line));
+    ExitCode::from(exit::USAGE)
+}
+
+/// One line on standard error. Where even that is closed there is nobody to tell.
+fn complain(problem: &impl Display) {
+    let line: String = problem
+        .to_string()
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect();
+    let _ = writeln!(io::stderr(), "callstitch: {line}");
+}
+
 /// A file, or standard input.
 fn open(file: Option<&PathBuf>) -> io::Result<Box<dyn Read>> {
-    match file.filter(|file| file.as_os_str() != "-") {
+    match path(file) {
         None => Ok(Box::new(io::stdin())),
         Some(path) => match File::open(path) {
             Ok(file) => Ok(Box::new(file)),
-            Err(error) => Err(io::Error::new(
-                error.kind(),
-                format!("{}: {error}", path.display()),
-            )),
+            Err(error) => Err(unreadable(Some(path), &error)),
         },
     }
+}
+
+/// An error that says which file it is about.
+fn unreadable(file: Option<&PathBuf>, error: &io::Error) -> io::Error {
+    let name = path(file).map_or("standard input".into(), |path| path.to_string_lossy());
+    io::Error::other(format!("{name}: {error}"))
+}
+
+fn path(file: Option<&PathBuf>) -> Option<&PathBuf> {
+    file.filter(|file| file.as_os_str() != "-")
 }
