@@ -15,7 +15,7 @@ use crate::call::{CallIndex, Closing, Ended, Evidence, PartialCall};
 use crate::config::{Config, EmitWhen};
 use crate::delta::{
     ArgumentsPart, CallDelta, CallKey, ClosedBy, Delta, DeltaSink, FinishMeaning, Fragment, Route,
-    TextKind,
+    TextKind, ToolKind,
 };
 use crate::error::{Error, ErrorKind};
 use crate::event::{Anomaly, AnomalyKind, End, FinishReason};
@@ -50,7 +50,7 @@ pub struct Accumulator {
     offset: u64,
     state: State,
     /// What each choice's model said of its end.
-    reasons: SmallVec<[(u32, FinishReason); 1]>,
+    reasons: Vec<(u32, FinishReason)>,
     /// A high surrogate half at the end of the last text of this choice and kind.
     half: Option<(u32, TextKind, u16)>,
     /// The public ids given so far.
@@ -178,7 +178,7 @@ impl Accumulator {
             queue: Queue::default(),
             offset: 0,
             state: State::Running,
-            reasons: SmallVec::new(),
+            reasons: Vec::new(),
             half: None,
             ids: HashSet::new(),
             newest: SmallVec::new(),
@@ -478,7 +478,13 @@ impl Accumulator {
     fn take(&mut self, delta: &CallDelta<'_>, at: SlotId) {
         let limit = self.config.max_name_bytes;
         let long = |text: Option<&str>| text.is_some_and(|text| text.len() > limit);
-        if long(delta.name) || long(delta.key.id) || long(delta.key.item_id) {
+        if long(delta.name)
+            || long(delta.key.id)
+            || long(delta.key.item_id)
+            || long(delta.server_name)
+            || long(delta.status)
+            || long(delta.kind.map(ToolKind::as_str))
+        {
             return self.limit("max_name_bytes", limit);
         }
         let Some(slot) = self.calls.get(at) else {
@@ -491,6 +497,7 @@ impl Accumulator {
             return;
         };
         let call = &mut slot.call;
+        let before = call.raw().len() + call.beside();
         let mut anomalies = [None, None];
         let drifts = delta.authoritative
             && call.id.is_some()
@@ -512,18 +519,18 @@ impl Accumulator {
             Some(name) => anomalies[0] = call.take_name(name).or(anomalies[0]),
             None => {}
         }
-        let given = call.take_arguments(delta.arguments);
-        anomalies[1] = given.anomaly;
-        let length = call.raw().len();
+        anomalies[1] = call.take_arguments(delta.arguments);
+        let (length, beside) = (call.raw().len(), call.beside());
         let name_length = call.name.len();
         for kind in anomalies.into_iter().flatten() {
             self.anomaly(kind, Some(at));
         }
-        self.arguments_bytes += length.saturating_sub(given.from);
-        if length > self.config.max_arguments_bytes
+        self.arguments_bytes = self.arguments_bytes.saturating_sub(before) + length + beside;
+        let largest = length.max(beside);
+        if largest > self.config.max_arguments_bytes
             || self.arguments_bytes > self.config.max_total_arguments_bytes
         {
-            return self.arguments_limit(length);
+            return self.arguments_limit(largest);
         }
         if name_length > limit {
             return self.limit("max_name_bytes", limit);
@@ -677,10 +684,14 @@ impl Accumulator {
         native: Option<&str>,
         meaning: FinishMeaning,
     ) {
+        if choice >= self.config.max_choices {
+            return self.limit("max_choices", self.config.max_choices as usize);
+        }
+        let bounded = |text: &str| shortened(text, self.config.max_name_bytes).to_owned();
         let reason = FinishReason {
             meaning,
-            text: reason.to_owned(),
-            native: native.map(str::to_owned),
+            text: bounded(reason),
+            native: native.map(bounded),
         };
         match self.reasons.iter_mut().find(|(of, _)| *of == choice) {
             // Of several reasons the more telling one wins (Q56); an unchanged one is not said again.
@@ -824,7 +835,8 @@ impl Accumulator {
             },
             id,
         };
-        self.arguments_bytes = self.arguments_bytes.saturating_sub(slot.call.raw().len());
+        let held = slot.call.raw().len() + slot.call.beside();
+        self.arguments_bytes = self.arguments_bytes.saturating_sub(held);
         if meaning == Some(FinishMeaning::MalformedCall) {
             slot.call.damage(ProblemKind::Rejected);
         }
@@ -924,6 +936,15 @@ impl Accumulator {
             format!("the limit {name} of {value} was passed; what was whole has been delivered");
         self.abort(Error::new(ErrorKind::Limit, self.offset, message));
     }
+}
+
+/// At most this many bytes of a text.
+fn shortened(text: &str, limit: usize) -> &str {
+    let mut end = limit.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    text.get(..end).unwrap_or_default()
 }
 
 /// Which of two finish reasons tells more (WIRE_FORMATS Q56).

@@ -8,9 +8,15 @@ use crate::arguments::RepairLevel;
 
 /// Limits and policies of a parser. Each has a default that real traffic does not meet.
 ///
-/// A parser's memory is at most `max_event_bytes` (one unfinished line or event) + `max_total_arguments_bytes` × 2 (the texts of
-/// open calls, which grow by half; live views that are looked at hold their values besides) + the events of one chunk that
-/// were not taken out yet.
+/// A parser's memory is at most
+///
+/// - `max_event_bytes` × 2, for one unfinished line or event (a buffer that grows holds the old and the new at once), and
+/// - `max_total_arguments_bytes` × 2, for the texts of open calls, which grow by half, and what they carry besides, and
+/// - `max_calls` × (1 KiB and a few texts of `max_name_bytes`), and
+/// - the events that were not taken out yet: those of the last chunk where each push is drained. A call that ended holds its
+///   text and its value; a value of many small numbers takes some forty times its text.
+///
+/// Live views that are looked at hold their values besides. `tests/alloc.rs` holds these bounds against bodies that aim at them.
 ///
 /// # Examples
 ///
@@ -126,7 +132,8 @@ impl Config {
         self
     }
 
-    /// Bytes of all calls' argument text together. Default 64 MiB: two calls of the largest size.
+    /// Bytes of all open calls' argument text together, with what the wire restates of it and the members that go back verbatim.
+    /// Default 64 MiB: two calls of the largest size.
     #[must_use]
     pub fn max_total_arguments_bytes(mut self, bytes: usize) -> Self {
         self.max_total_arguments_bytes = bytes;

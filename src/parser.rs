@@ -425,7 +425,9 @@ fn detect(frame: Frame<'_>, decoding: &mut Decoding, accumulator: &mut Accumulat
             take(frame, decoding, accumulator);
         }
         Verdict::Wait => {
-            *bytes += frame.data.len();
+            // What keeping costs counts too: a body can consist of nothing but keep-alives.
+            let event = frame.event.map_or(0, str::len);
+            *bytes += frame.data.len() + event + size_of::<Kept>();
             kept.push(Kept::new(frame));
             if *bytes > UNDECIDED_BYTES {
                 let kept = std::mem::take(kept);

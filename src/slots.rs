@@ -38,8 +38,12 @@ pub(crate) struct Routed {
 pub(crate) struct Slots {
     /// `(choice, label) -> slot`, sorted by key: the most recent slot opened or continued under that label.
     labels: Vec<((u32, i64), SlotId)>,
-    /// `(choice, id) -> slot`, the most recent. Empty on a wire whose continuations carry no ids.
-    ids: HashMap<(u32, String), SlotId>,
+    /// `id -> (choice, slot)`, the most recent slot in each choice. Empty on a wire without ids.
+    ids: HashMap<String, SmallVec<[(u32, SlotId); 1]>>,
+    /// Entries in `labels` and in `ids` that no call was opened with.
+    aliases: usize,
+    /// Calls that were opened.
+    calls: usize,
     /// The slot last touched, and in which provider event, for each choice.
     latest: SmallVec<[(u32, SlotId); 1]>,
     /// The slots that the last provider event opened which opened any.
@@ -73,6 +77,7 @@ impl Slots {
         self.hot = None;
         self.labels.clear();
         self.ids.clear();
+        self.aliases = 0;
         self.latest.clear();
         self.opened.clear();
     }
@@ -137,6 +142,7 @@ impl Slots {
     #[inline]
     pub(crate) fn touched(&mut self, slot: SlotId, key: &CallKey<'_>, opened: bool) {
         self.hot = None;
+        self.calls += usize::from(opened);
         if let Some(index) = index(key) {
             match self
                 .labels
@@ -147,12 +153,19 @@ impl Slots {
                         entry.1 = slot;
                     }
                 }
-                Err(at) => self.labels.insert(at, ((key.choice, index), slot)),
+                Err(at) if opened || self.another_alias() => {
+                    self.labels.insert(at, ((key.choice, index), slot));
+                }
+                Err(_) => {}
             }
         }
         for id in [key.id, key.item_id].into_iter().flatten() {
-            if self.identified(key.choice, id) != Some(slot) {
-                self.ids.insert((key.choice, id.to_owned()), slot);
+            if self.identified(key.choice, id) != Some(slot) && (opened || self.another_alias()) {
+                let slots = self.ids.entry(id.to_owned()).or_default();
+                match slots.iter_mut().find(|(choice, _)| *choice == key.choice) {
+                    Some(known) => known.1 = slot,
+                    None => slots.push((key.choice, slot)),
+                }
             }
         }
         match self
@@ -185,12 +198,19 @@ impl Slots {
     }
 
     fn identified(&self, choice: u32, id: &str) -> Option<SlotId> {
-        // The key is owned; without an entry there is nothing to allocate for.
-        if self.ids.is_empty() {
-            None
-        } else {
-            self.ids.get(&(choice, id.to_owned())).copied()
-        }
+        let slots = self.ids.get(id)?.iter();
+        slots
+            .rev()
+            .find(|(of, _)| *of == choice)
+            .map(|&(_, slot)| slot)
+    }
+
+    /// Whether one more label or id is remembered for a call that is known already. An id that drifts with every fragment
+    /// must not be remembered for ever; its call is found without it.
+    fn another_alias(&mut self) -> bool {
+        let room = self.aliases < ALIASES.saturating_mul(self.calls);
+        self.aliases += usize::from(room);
+        room
     }
 
     fn latest(&self, choice: u32) -> Option<SlotId> {
@@ -270,7 +290,8 @@ impl Slots {
         };
         let piece = piece(delta);
         let has_piece = piece.is_some_and(|piece| !piece.is_empty());
-        let opens = piece.is_some_and(Scan::opens);
+        // Asked only where it decides: it reads the piece.
+        let opens = || piece.is_some_and(Scan::opens);
         let label = index(key);
         let by_label = label.and_then(|index| self.labelled(key.choice, index));
         let labelled = by_label.and_then(|slot| Some((slot, calls.call(slot)?)));
@@ -290,7 +311,7 @@ impl Slots {
                 Some((slot, call)) if call.name == name => {
                     let again = call.is_whole()
                         && !call.is_empty_object()
-                        && opens
+                        && opens()
                         && piece != Some(call.raw());
                     if again {
                         Routed {
@@ -308,16 +329,18 @@ impl Slots {
                     place: Place::New,
                     anomaly: Some(AnomalyKind::ReusedIndex),
                 },
-                None => match unfinished
-                    .filter(|_| label.is_none() && self.touched_in != self.event)
-                {
-                    // D13
-                    Some((slot, call)) if call.name.is_empty() || (call.name == name && !opens) => {
-                        to(slot)
+                None => {
+                    match unfinished.filter(|_| label.is_none() && self.touched_in != self.event) {
+                        // D13
+                        Some((slot, call))
+                            if call.name.is_empty() || (call.name == name && !opens()) =>
+                        {
+                            to(slot)
+                        }
+                        // D14
+                        _ => new,
                     }
-                    // D14
-                    _ => new,
-                },
+                }
             };
         };
         if let Some((slot, call)) = self
@@ -328,7 +351,7 @@ impl Slots {
             // D1
             let elsewhere = whole && label.is_some() && by_label != Some(slot);
             // D2
-            let again = whole && !call.is_empty_object() && opens && piece != Some(call.raw());
+            let again = whole && !call.is_empty_object() && opens() && piece != Some(call.raw());
             if elsewhere || again {
                 return Routed {
                     place: Place::New,
@@ -353,7 +376,7 @@ impl Slots {
                 }
                 // D5
                 Some((slot, call))
-                    if call.name == name && !call.is_blank() && !call.is_whole() && !opens =>
+                    if call.name == name && !call.is_blank() && !call.is_whole() && !opens() =>
                 {
                     Routed {
                         place: Place::Slot(slot),
@@ -392,7 +415,7 @@ impl Slots {
                 }
             }
             // D8
-            (None, Some((slot, call))) if has_piece && (call.is_blank() || !opens) => Routed {
+            (None, Some((slot, call))) if has_piece && (call.is_blank() || !opens()) => Routed {
                 place: Place::Slot(slot),
                 anomaly: Some(AnomalyKind::DriftingId),
             },
@@ -475,6 +498,10 @@ impl Slots {
         }
     }
 }
+
+/// How many more labels and ids a call has than those it was opened with, on the average of all calls: a late id, an item id, an
+/// index that came late, and some that drift.
+const ALIASES: usize = 8;
 
 /// A label; negative means absent (WIRE_FORMATS Q6).
 #[inline]

@@ -234,6 +234,7 @@ fn an_error_in_the_stream_answers_4_after_what_was_whole() {
     let body = bodies::anthropic_start()
         + &bodies::anthropic_call(0, "toolu_1", "get_tide", &["{\"port\":\"Oban\"}"])
         + &bodies::anthropic_open(1, "toolu_2", "get_wind")
+        + &bodies::anthropic_piece(1, "{\"mast\":\"Du")
         + error;
     let ran = run(&["--format", "anthropic"], body.as_bytes());
     let lines = ran.lines();
@@ -247,7 +248,7 @@ fn an_error_in_the_stream_answers_4_after_what_was_whole() {
     );
     assert_eq!(
         (&lines[1]["arguments"], &lines[2]["end"]),
-        (&json!({}), &json!("error"))
+        (&json!({"mast": "Du"}), &json!("error"))
     );
     assert!(lines[2]["error"].as_str().unwrap().ends_with("Over loaded"));
     assert_eq!(ran.code, 4);

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use serde_json::{Map, Value};
+use serde::de::IgnoredAny;
+use serde_json::Map;
 
 use super::settle::{Sources, says_nothing, settle};
 use super::{CallIndex, Evidence, Parts, ToolCall};
@@ -41,7 +42,10 @@ pub struct PartialCall {
     status: Option<String>,
     /// The provider says that the call was cut.
     cut: bool,
-    extras: Map<String, Value>,
+    /// Name and JSON text: a tree would take many times the bytes.
+    extras: Vec<(String, String)>,
+    /// Bytes held beside the text: restated and initial text, extras, names.
+    beside: usize,
     text: String,
     scan: Scan,
     /// A high surrogate half at the end of the last fragment, waiting for its other half.
@@ -56,15 +60,6 @@ pub struct PartialCall {
     /// Why the text cannot be believed whatever it says.
     /// and from which byte on.
     damaged: Option<(ProblemKind, usize)>,
-}
-
-/// What one delta gave to a call.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Given {
-    /// Where the new argument text begins in [`PartialCall::raw`].
-    pub(crate) from: usize,
-    /// A liberty the delta took.
-    pub(crate) anomaly: Option<AnomalyKind>,
 }
 
 /// How a call ends.
@@ -100,7 +95,8 @@ impl PartialCall {
             server_name: None,
             status: None,
             cut: false,
-            extras: Map::new(),
+            extras: Vec::new(),
+            beside: 0,
             text: String::new(),
             scan: Scan::default(),
             high: None,
@@ -179,6 +175,11 @@ impl PartialCall {
         self.scan.is_whole()
     }
 
+    /// Bytes held beside [`raw`](PartialCall::raw), names and ids not counted.
+    pub(crate) fn beside(&self) -> usize {
+        self.beside
+    }
+
     pub(crate) fn is_blank(&self) -> bool {
         self.scan.is_blank()
     }
@@ -218,15 +219,26 @@ impl PartialCall {
             self.executor = executor;
         }
         if let Some(server_name) = delta.server_name {
-            self.server_name = Some(server_name.to_owned());
+            replace(&mut self.server_name, server_name, &mut self.beside);
         }
         if let Some(status) = delta.status {
-            self.status = Some(status.to_owned());
+            replace(&mut self.status, status, &mut self.beside);
         }
         self.cut |= delta.cut;
         for &(name, raw) in delta.extras {
-            if let Ok(value) = serde_json::from_str(raw) {
-                self.extras.insert(name.to_owned(), value);
+            if serde_json::from_str::<IgnoredAny>(raw).is_err() {
+                continue;
+            }
+            self.beside += raw.len();
+            match self.extras.iter_mut().find(|(of, _)| of == name) {
+                Some((_, held)) => {
+                    self.beside = self.beside.saturating_sub(held.len());
+                    raw.clone_into(held);
+                }
+                None => {
+                    self.beside += name.len();
+                    self.extras.push((name.to_owned(), raw.to_owned()));
+                }
             }
         }
     }
@@ -251,30 +263,26 @@ impl PartialCall {
         Some(AnomalyKind::NameInPieces)
     }
 
-    /// Takes what a delta says of the arguments.
+    /// Takes what a delta says of the arguments; tells the liberty it took.
     #[inline]
-    pub(crate) fn take_arguments(&mut self, part: ArgumentsPart<'_>) -> Given {
+    pub(crate) fn take_arguments(&mut self, part: ArgumentsPart<'_>) -> Option<AnomalyKind> {
         match part {
             ArgumentsPart::Fragment(fragment) => self.append(fragment, false),
             ArgumentsPart::Whole(text) => self.append(Fragment::new(text), true),
-            ArgumentsPart::None => Given {
-                from: self.text.len(),
-                anomaly: None,
-            },
+            ArgumentsPart::None => None,
             ArgumentsPart::Initial(text) => {
-                self.initial = Some(text.to_owned());
-                Given {
-                    from: self.text.len(),
-                    anomaly: None,
-                }
+                replace(&mut self.initial, text, &mut self.beside);
+                None
             }
-            ArgumentsPart::Restated(text) => self.restate(text),
+            ArgumentsPart::Restated(text) => {
+                self.restate(text);
+                None
+            }
         }
     }
 
     /// A restated text that goes on where the fragments stopped gives the rest as a delta; any other waits for the close.
-    fn restate(&mut self, text: &str) -> Given {
-        let from = self.text.len();
+    fn restate(&mut self, text: &str) {
         if self.restated.is_none()
             && self.high.is_none()
             && self.last_value == 0
@@ -289,11 +297,7 @@ impl PartialCall {
         }
         // Of several restated texts the last that says something counts (R2).
         if self.restated.is_none() || !says_nothing(text) {
-            self.restated = Some(text.to_owned());
-        }
-        Given {
-            from,
-            anomaly: None,
+            replace(&mut self.restated, text, &mut self.beside);
         }
     }
 
@@ -324,7 +328,7 @@ impl PartialCall {
         self.text.push_str(text);
     }
 
-    fn append(&mut self, fragment: Fragment<'_>, whole: bool) -> Given {
+    fn append(&mut self, fragment: Fragment<'_>, whole: bool) -> Option<AnomalyKind> {
         let from = self.text.len();
         let mut anomaly = None;
         if let Some(high) = self.high {
@@ -347,7 +351,7 @@ impl PartialCall {
         }
         self.last_is_whole = whole || (self.last_is_whole && fragment.text.trim().is_empty());
         self.scan.push(self.text.get(from..).unwrap_or_default());
-        Given { from, anomaly }
+        anomaly
     }
 
     /// Notes a fragment that opens a value and may say again all that came before it.
@@ -404,6 +408,10 @@ impl PartialCall {
             arguments
         };
         let (id, synthetic_id) = closing.id;
+        let extras = self.extras.into_iter();
+        let extras = extras
+            .filter_map(|(name, raw)| Some((name, serde_json::from_str(&raw).ok()?)))
+            .collect();
         let mut evidence = closing.evidence;
         evidence.status = self.status;
         let call = ToolCall(Box::new(Parts {
@@ -419,7 +427,7 @@ impl PartialCall {
             kind: self.kind,
             executor: self.executor,
             server_name: self.server_name,
-            extras: self.extras,
+            extras,
             display_text: None,
             metadata: Map::new(),
             evidence,
@@ -432,6 +440,13 @@ impl PartialCall {
 fn opens_object(text: &str) -> bool {
     let mut bytes = text.bytes();
     bytes.find(|byte| !byte.is_ascii_whitespace()) == Some(b'{')
+}
+
+/// Puts a text in place of the one held, and keeps the count of what is held.
+fn replace(held: &mut Option<String>, text: &str, bytes: &mut usize) {
+    let before = held.as_ref().map_or(0, String::len);
+    *bytes = bytes.saturating_sub(before) + text.len();
+    *held = Some(text.to_owned());
 }
 
 impl fmt::Debug for PartialCall {

@@ -41,7 +41,7 @@ pub(super) struct Echo {
     /// The most recently heard first.
     memories: Vec<Memory>,
     /// The document that was parsed last in a lesson.
-    last: Option<Lesson>,
+    last: Option<Box<Lesson>>,
     /// Kept for its buffers.
     log: Log,
     /// The decoder's epoch that all of this is of.
@@ -202,7 +202,8 @@ impl Echo {
     /// Whether the next document is to be parsed as a lesson. Failures make lessons rare: at most one in a thousand documents.
     #[inline]
     pub(super) fn learns(&mut self, frame: &Frame<'_>) -> bool {
-        if self.off || frame.data.len() > LONGEST {
+        let long = |text: &str| text.len() > LONGEST;
+        if self.off || long(frame.data) || frame.event.is_some_and(long) {
             return false;
         }
         if self.pause > 0 {
@@ -240,9 +241,9 @@ impl Echo {
         let lesson = Lesson::new(frame, said, text, &self.log);
         let memory = self
             .last
-            .as_ref()
+            .as_deref()
             .and_then(|last| Memory::of(last, &lesson));
-        self.last = Some(lesson);
+        self.last = Some(Box::new(lesson));
         match memory {
             Some(memory) => {
                 self.failures = 0;

@@ -31,6 +31,9 @@ pub(super) struct Seen {
     shadowed: bool,
 }
 
+/// How many ids are remembered of a call, on the average: where they drift with every event, the index tells whose it is.
+const IDS_A_CALL: usize = 16;
+
 /// One call that was told. Absent ids are empty.
 #[derive(Debug)]
 struct Call {
@@ -237,7 +240,8 @@ impl Seen {
             }
         }
         for id in [who.call_id, who.item_id] {
-            if !id.is_empty() && self.by_id.get(id) != Some(&at) {
+            let room = self.by_id.len() < IDS_A_CALL * self.calls.len();
+            if !id.is_empty() && room && self.by_id.get(id) != Some(&at) {
                 self.by_id.insert(id.to_owned(), at);
             }
         }

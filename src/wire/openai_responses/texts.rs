@@ -16,6 +16,9 @@ pub(super) enum Source {
     Item,
 }
 
+/// How many texts are remembered. Of more than any response has, the pieces are told and no repetition is.
+const ITEMS: usize = 1024;
+
 /// Which texts were told, by their item.
 #[derive(Debug, Default)]
 pub(super) struct Told {
@@ -49,6 +52,9 @@ impl Told {
         }
         if !self.kinds.contains(&kind) {
             self.kinds.push(kind);
+        }
+        if self.by_item.len() >= ITEMS && !self.by_item.contains_key(&key) {
+            return source == Source::Piece;
         }
         match source {
             Source::Piece => {
