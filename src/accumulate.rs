@@ -10,6 +10,7 @@ use std::collections::HashSet;
 
 use smallvec::SmallVec;
 
+use crate::anomaly::AnomalyKind;
 use crate::arguments::{Blank, ProblemKind, RepairLevel, Settling};
 use crate::call::{CallIndex, Closing, Ended, Evidence, PartialCall};
 use crate::config::{Config, EmitWhen};
@@ -18,7 +19,7 @@ use crate::delta::{
     TextKind, ToolKind,
 };
 use crate::error::{Error, ErrorKind};
-use crate::event::{Anomaly, AnomalyKind, End, FinishReason};
+use crate::event::{Anomaly, End, FinishReason};
 use crate::json::join_halves;
 use crate::slots::{Calls, Place, SlotId, Slots};
 

@@ -4,6 +4,8 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
+use crate::anomaly::AnomalyKind;
+
 /// The wire's hints about which call a delta belongs to. None of them is trusted alone; [`Route`] says how they are read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -409,7 +411,7 @@ pub enum Delta<'a> {
         text: &'a str,
     },
     /// A liberty the wire took that the decoder saw.
-    Anomaly(crate::AnomalyKind),
+    Anomaly(AnomalyKind),
 }
 
 /// Takes a decoder's deltas.

@@ -52,6 +52,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod accumulate;
+mod anomaly;
 mod arguments;
 mod call;
 mod config;
@@ -72,6 +73,7 @@ mod channel;
 mod stream;
 
 pub use accumulate::{Accumulator, Events};
+pub use anomaly::AnomalyKind;
 pub use arguments::*;
 pub use call::{CallIndex, CallState, Evidence, PartialCall, ToolCall};
 #[cfg(feature = "channel")]
@@ -82,7 +84,7 @@ pub use delta::{
     Fragment, Route, TextKind, ToolKind,
 };
 pub use error::{Error, ErrorKind};
-pub use event::{Anomaly, AnomalyKind, ArgumentsText, End, Event, FinishReason};
+pub use event::{Anomaly, ArgumentsText, End, Event, FinishReason};
 pub use framing::{Frame, Origin};
 pub use parser::{Framed, ToolCallParser};
 #[cfg(feature = "stream")]

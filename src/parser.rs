@@ -1,12 +1,13 @@
 //! Framing, decoder and accumulator, wired. This room knows that three machines exist and their order, no wire string and no JSON.
 
 use crate::accumulate::{Accumulator, Events};
+use crate::anomaly::AnomalyKind;
 use crate::call::PartialCall;
 use crate::config::Config;
 use crate::error::{Error, ErrorKind};
-use crate::event::{AnomalyKind, End};
+use crate::event::End;
 use crate::framing::{Frame, FrameLimits, FrameSink, Framing, FramingKind, sniff};
-use crate::wire::{Decoder, Detector, Verdict, WireFormat, known_names};
+use crate::wire::{Decoder, Detector, Verdict, WireFormat, error_decoder, known_names};
 
 /// Bytes of a provider's stream in, events out. No runtime, no clock, no lifetimes; `Send`, `Sync` and `Unpin`.
 ///
@@ -442,11 +443,10 @@ const UNDECIDED_BYTES: usize = 1 << 20;
 
 /// The body's format cannot be told. A provider's error is one in any format; anything else is said to be unknown.
 fn undecided(kept: Vec<Kept>, accumulator: &mut Accumulator) {
-    if let Some(mut decoder) = WireFormat::OpenAiChat.decoder() {
-        for frame in &kept {
-            accumulator.at(frame.frame.offset);
-            decoder.decode(frame.frame(), accumulator);
-        }
+    let mut decoder = error_decoder();
+    for frame in &kept {
+        accumulator.at(frame.frame.offset);
+        decoder.decode(frame.frame(), accumulator);
     }
     // An empty body is a truncated one, of whatever format.
     if !accumulator.is_over() && !kept.is_empty() {

@@ -8,9 +8,9 @@ use std::collections::HashMap;
 
 use smallvec::SmallVec;
 
+use crate::anomaly::AnomalyKind;
 use crate::call::PartialCall;
 use crate::delta::{ArgumentsPart, CallDelta, CallKey, Route};
-use crate::event::AnomalyKind;
 use crate::json::Scan;
 
 /// A call's place, by arrival.

@@ -256,6 +256,11 @@ impl fmt::Display for UnknownWireFormat {
 
 impl std::error::Error for UnknownWireFormat {}
 
+/// Reads a body of no known format: what is an error on every wire is one there.
+pub(crate) fn error_decoder() -> Box<dyn Decoder> {
+    openai_chat::decoder()
+}
+
 /// The names of all formats, for messages.
 pub(crate) fn known_names() -> String {
     let names: Vec<&str> = ROWS.iter().map(|row| row.name).collect();

@@ -7,9 +7,9 @@ use serde_json::Map;
 
 use super::settle::{Sources, says_nothing, settle};
 use super::{CallIndex, Evidence, Parts, ToolCall};
+use crate::anomaly::AnomalyKind;
 use crate::arguments::{Arguments, PartialArguments, ProblemKind, Settling};
 use crate::delta::{ArgumentsPart, CallDelta, Executor, Fragment, ToolKind};
-use crate::event::AnomalyKind;
 use crate::json::{MAX_DEPTH, PartialReader, Scan, join_halves};
 
 /// A call that is still arriving: what is known of it, and a live view of its arguments.

@@ -8,10 +8,10 @@ use std::fmt::Write;
 
 use smallvec::SmallVec;
 
+use crate::anomaly::AnomalyKind;
 use crate::delta::{
     ArgumentsPart, CallDelta, CallKey, ClosedBy, Delta, DeltaSink, FinishMeaning, Route, TextKind,
 };
-use crate::event::AnomalyKind;
 use crate::framing::Frame;
 use crate::json::cursor::{Cursor, Fault, Kind, Text};
 use crate::wire::Decoder;

@@ -6,10 +6,10 @@
 
 use smallvec::SmallVec;
 
+use crate::anomaly::AnomalyKind;
 use crate::delta::{
     ArgumentsPart, CallDelta, CallKey, Delta, DeltaSink, FinishMeaning, Route, TextKind, ToolKind,
 };
-use crate::event::AnomalyKind;
 use crate::framing::Frame;
 use crate::json::cursor::{Cursor, Fault, Kind, Text};
 use crate::wire::Decoder;

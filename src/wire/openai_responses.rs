@@ -16,11 +16,11 @@ use std::borrow::Cow;
 
 use smallvec::SmallVec;
 
+use crate::anomaly::AnomalyKind;
 use crate::delta::{
     ArgumentsPart, CallDelta, CallKey, ClosedBy, Delta, DeltaSink, Executor, FinishMeaning, Route,
     TextKind, ToolKind,
 };
-use crate::event::AnomalyKind;
 use crate::framing::Frame;
 use crate::json::cursor::{Cursor, Fault, Text};
 use crate::wire::Decoder;

@@ -4,8 +4,8 @@ use std::fmt;
 
 use serde_json::Value;
 
+use crate::anomaly::AnomalyKind;
 use crate::delta::{ArgumentsPart, Delta, DeltaSink};
-use crate::event::AnomalyKind;
 use crate::framing::{Frame, Origin};
 use crate::json::cursor::{Cursor, Fault, Kind, Text};
 use crate::wire::Decoder;
