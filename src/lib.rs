@@ -92,6 +92,6 @@ pub use stream::{ByteStreamExt, EventStream, ToolCallStream};
 pub use wire::{Decoder, UnknownWireFormat, WireFormat};
 
 /// The README's examples are tests.
-#[cfg(doctest)]
+#[cfg(all(doctest, feature = "stream"))]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -207,7 +207,7 @@ fn without_tests(code: &str) -> (String, Vec<String>) {
     let (mut out, mut modules) = (String::new(), Vec::new());
     let mut rest = code;
     let next = |rest: &str| {
-        let marks = ["#[cfg(test)]", "#[cfg(doctest)]"];
+        let marks = ["#[cfg(test)]", "#[cfg(all(doctest"];
         marks.iter().filter_map(|mark| rest.find(mark)).min()
     };
     while let Some(at) = next(rest) {
@@ -444,4 +444,56 @@ fn what_is_read_here_is_code_without_comments_strings_and_tests() {
     assert_eq!(named_behind(&code, "crate::"), ["a", "b", "e"]);
     assert_eq!(named_behind(&code, "super::"), ["f"]);
     assert!(!code.contains("no"), "{code}");
+}
+
+#[test]
+fn what_the_readme_names_is_there() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let readme = std::fs::read_to_string(root.join("README.md")).unwrap();
+    assert!(readme.lines().count() < 120);
+    let quoted: Vec<&str> = readme.split('`').collect();
+    let mut tests = 0;
+    for pair in quoted.windows(3) {
+        let Some(file) = pair[0]
+            .strip_prefix("tests/")
+            .filter(|file| file.ends_with(".rs"))
+        else {
+            continue;
+        };
+        let text = std::fs::read_to_string(root.join("tests").join(file)).unwrap();
+        // A file, or a file and one of its tests.
+        if pair[1] == " " {
+            assert!(
+                text.contains(&format!("fn {}()", pair[2])),
+                "{file}: {}",
+                pair[2]
+            );
+            tests += 1;
+        }
+    }
+    assert!(tests > 8);
+    let command = readme
+        .lines()
+        .find(|line| line.starts_with("cargo run"))
+        .unwrap();
+    let body = command.split(' ').next_back().unwrap();
+    assert!(root.join(body).is_file(), "{body}");
+    // The features and the version are those of the manifest.
+    let manifest = std::fs::read_to_string(root.join("Cargo.toml")).unwrap();
+    let (_, features) = manifest.split_once("[features]").unwrap();
+    let (features, _) = features.split_once("\n[").unwrap();
+    let features = features
+        .lines()
+        .filter(|line| line.contains(" = ") && !line.starts_with("default"));
+    for feature in features.filter_map(|line| line.split(' ').next()) {
+        assert!(
+            readme.contains(&format!("| `{feature}`")),
+            "no row for the feature {feature}"
+        );
+    }
+    let (_, version) = manifest.split_once("rust-version = \"").unwrap();
+    assert!(readme.contains(&format!(
+        "Rust version is {}",
+        version.split('"').next().unwrap()
+    )));
 }

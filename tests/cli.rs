@@ -186,6 +186,25 @@ fn calls_come_in_the_order_of_emission_with_their_own_labels() {
 }
 
 #[test]
+fn the_readmes_command_shows_two_calls() {
+    let readme = include_str!("../README.md");
+    let line = readme
+        .lines()
+        .find(|line| line.starts_with("cargo run"))
+        .unwrap();
+    let (_, arguments) = line.split_once(" -- ").unwrap();
+    let file = format!("{}/{arguments}", env!("CARGO_MANIFEST_DIR"));
+    let ran = run(&[&file], b"");
+    let lines = ran.lines();
+    assert_eq!(ran.code, 0);
+    assert_eq!(
+        lines.iter().filter(|line| line["state"] == "whole").count(),
+        2
+    );
+    assert_eq!(lines.last().unwrap()["format"], "openai-chat");
+}
+
+#[test]
 fn mistral_is_read_and_named() {
     let ran = run(&["--format", "mistral"], one_call("{}").as_bytes());
     assert_eq!(ran.lines()[1]["format"], "mistral");
