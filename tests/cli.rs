@@ -177,10 +177,12 @@ fn calls_come_in_the_order_of_emission_with_their_own_labels() {
         (&lines[1]["index"], &lines[1]["wire_index"]),
         (&json!(1), &json!(3))
     );
+    let raw = lines[1]["raw"].as_str().unwrap();
     assert!(
-        ran.out.contains(r#""at":12.50}"#),
-        "a number is printed as it was sent"
+        raw.ends_with("\"at\":12.50}"),
+        "the text is printed as it was sent"
     );
+    assert_eq!(lines[1]["arguments"]["at"], 12.5);
     assert_eq!(lines[2]["calls"], 2);
     assert_eq!(ran.code, 0);
 }
@@ -366,7 +368,7 @@ fn the_repair_level_is_passed_on() {
 
 #[test]
 fn one_argument_text_is_read_from_a_file_or_from_standard_input() {
-    let whole = "{\"state\":\"whole\",\"arguments\":{\"a\":1.50},\"repairs\":[]}\n";
+    let whole = "{\"state\":\"whole\",\"arguments\":{\"a\":1.5},\"repairs\":[]}\n";
     let file = Scratch::new("arguments", b"{\"a\":1.50}");
     for arguments in [
         vec!["arguments"],
