@@ -264,7 +264,10 @@ impl<'a> Cursor<'a> {
             let before = cursor.at;
             let noted = match token {
                 b'"' => cursor.string().is_ok().then(|| before + 1..cursor.at - 1),
-                b'-' | b'0'..=b'9' => cursor.number().is_ok().then(|| before..cursor.at),
+                b'-' | b'0'..=b'9' => {
+                    let number = cursor.number().is_ok();
+                    number.then_some(before..cursor.at)
+                }
                 _ => None,
             };
             match noted {
@@ -718,7 +721,7 @@ pub(crate) fn join_halves(high: u16, low: u16) -> char {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing)]
 mod tests {
     use super::*;
 
