@@ -61,10 +61,10 @@ pub struct Accumulator {
     arguments_bytes: usize,
     ledger: Ledger,
     /// An event was lost: the stream cannot end clean.
-    undecodable: Option<(u64, String)>,
+    undecodable: Option<Box<(u64, String)>>,
     /// The provider reported an error and may go on.
     fault: Option<Error>,
-    stray: Option<String>,
+    stray: Option<Box<str>>,
     end: Option<End>,
 }
 
@@ -238,7 +238,7 @@ impl Accumulator {
                 FinishMeaning::Error | FinishMeaning::MalformedCall
             )
         });
-        let error = if let Some((offset, problem)) = &self.undecodable {
+        let error = if let Some((offset, problem)) = self.undecodable.as_deref() {
             Some(Error::new(ErrorKind::Undecodable, *offset, problem.clone()))
         } else if let Some((_, reason)) = failed {
             Some(Error::new(
@@ -661,7 +661,7 @@ impl Accumulator {
             Delta::Undecodable { problem } => {
                 self.anomaly(AnomalyKind::UndecodableEvent, None);
                 self.undecodable
-                    .get_or_insert_with(|| (self.offset, problem.to_owned()));
+                    .get_or_insert_with(|| Box::new((self.offset, problem.to_owned())));
                 for slot in self.calls.0.iter_mut().flatten() {
                     // Text may be missing from every call that can still grow.
                     if !slot.call.is_whole() || slot.call.is_empty_object() {
@@ -671,7 +671,7 @@ impl Accumulator {
             }
             Delta::Stray { text } => {
                 self.anomaly(AnomalyKind::StrayText, None);
-                self.stray.get_or_insert_with(|| text.to_owned());
+                self.stray.get_or_insert_with(|| text.into());
             }
             Delta::Anomaly(kind) => self.anomaly(kind, None),
             Delta::Call(_) | Delta::Arguments { .. } | Delta::Text { .. } => {}

@@ -254,7 +254,7 @@ impl Echo {
                 self.failures += 1;
                 // Then two lessons, as one alone teaches nothing, and a longer pause.
                 if self.failures >= PATIENCE && self.failures.is_multiple_of(2) {
-                    self.pause = 32 << (self.failures - PATIENCE).min(12) / 2;
+                    self.pause = 32 << ((self.failures - PATIENCE).min(12) / 2);
                 }
             }
         }
