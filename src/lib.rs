@@ -88,7 +88,7 @@ pub use event::{Anomaly, ArgumentsText, End, Event, FinishReason};
 pub use framing::{Frame, Origin};
 pub use parser::{Framed, ToolCallParser};
 #[cfg(feature = "stream")]
-pub use stream::{ByteStreamExt, EventStream, ToolCallStream};
+pub use stream::{ByteStreamExt, EventStream, Passthrough, ToolCallStream};
 pub use wire::{Decoder, UnknownWireFormat, WireFormat};
 
 /// The README's examples are tests.

@@ -340,7 +340,7 @@ fn an_endless_event_is_held_no_further_than_the_limit() {
     let endless = |start: &str, chunk: &str| -> Vec<String> {
         [start.to_owned()]
             .into_iter()
-            .chain((0..1024).map(|_| chunk.to_owned()))
+            .chain((0..(1 << 20) / chunk.len()).map(|_| chunk.to_owned()))
             .collect()
     };
     for (start, chunk) in [

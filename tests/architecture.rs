@@ -20,7 +20,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("config", &["arguments"]),
     ("framing", &["error"]),
     ("wire", &["anomaly", "delta", "framing", "json"]),
-    ("call", &["anomaly", "arguments", "delta", "json"]),
+    ("call", &["anomaly", "arguments", "config", "delta", "json"]),
     ("event", &["anomaly", "call", "delta"]),
     ("slots", &["anomaly", "call", "delta", "json"]),
     (
@@ -50,8 +50,11 @@ const ROOMS: &[(&str, &[&str])] = &[
             "wire",
         ],
     ),
-    ("tools", &["arguments", "call", "delta", "json"]),
-    ("history", &["arguments", "call", "delta", "json", "wire"]),
+    ("tools", &["arguments", "call", "delta", "error", "json"]),
+    (
+        "history",
+        &["arguments", "call", "config", "delta", "json", "wire"],
+    ),
     (
         "stream",
         &["call", "config", "error", "event", "parser", "wire"],

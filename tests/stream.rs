@@ -10,7 +10,7 @@
 #[path = "common/bodies.rs"]
 mod bodies;
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::error::Error as StdError;
@@ -500,6 +500,69 @@ fn a_body_that_ends_bare_is_truncated_and_says_so_last() {
     ));
     let call = &calls_of(&events)[0];
     assert_eq!(call.arguments().recovered().unwrap()["port"], "O");
+}
+
+// --- passing through -----------------------------------------------------------------------------------------------------
+
+/// What comes out of a body that is passed through, and what is told at its side.
+fn relayed(
+    format: WireFormat,
+    script: Vec<Step>,
+) -> (Vec<Result<Vec<u8>, io::ErrorKind>>, Vec<Seen>) {
+    let source = Hostile::new(script);
+    let waiting = Rc::clone(&source.waiting);
+    let told = RefCell::new(Vec::new());
+    let stream = source.passthrough(parser(format), |event| {
+        told.borrow_mut().push(event.map(Event::into_owned));
+    });
+    let chunks = drain(stream, &waiting);
+    let chunks = chunks
+        .into_iter()
+        .map(|chunk| chunk.map_err(|error| error.kind()));
+    (chunks.collect(), seen(told.take()))
+}
+
+#[test]
+fn a_body_passed_through_is_unchanged_and_its_events_are_told_at_the_side() {
+    for (format, body) in bodies() {
+        let script: Vec<Step> = chunks(&body, 7)
+            .flat_map(|chunk| [Step::Pending, chunk, Step::Chunk(Vec::new())])
+            .collect();
+        let sent = script.iter().filter_map(|step| match step {
+            Step::Chunk(chunk) => Some(Ok(chunk.clone())),
+            _ => None,
+        });
+        let sent: Vec<_> = sent.collect();
+        let (chunks, told) = relayed(format, script);
+        assert_eq!(chunks, sent);
+        assert_eq!(told, in_one_piece(format, &body));
+    }
+}
+
+#[test]
+fn a_body_passed_through_goes_on_after_an_error_of_the_provider_and_gives_on_the_transports_own() {
+    let error = b"data: {\"error\":{\"message\":\"overloaded\"}}\n\n".to_vec();
+    let rest = bodies::chat_body().into_bytes();
+    let (chunks, told) = relayed(
+        WireFormat::OpenAiChat,
+        vec![Step::Chunk(error.clone()), Step::Chunk(rest.clone())],
+    );
+    assert_eq!(chunks, [Ok(error), Ok(rest)]);
+    assert!(matches!(&told[..], [Seen::Error(ErrorKind::Provider, ..)]));
+
+    let open = bodies::chat_open(0, "call_1", "get_tide") + &bodies::chat_piece(0, "{\"a\":");
+    let reset = io::ErrorKind::ConnectionReset;
+    let (chunks, told) = relayed(
+        WireFormat::OpenAiChat,
+        vec![Step::Chunk(open.clone().into_bytes()), Step::Fail(reset)],
+    );
+    assert_eq!(chunks, [Ok(open.into_bytes()), Err(reset)]);
+    assert_grammar(&told);
+    assert!(!calls_of(&told)[0].is_usable());
+    assert!(matches!(
+        told.last(),
+        Some(Seen::Error(ErrorKind::Transport, ..))
+    ));
 }
 
 // --- types ---------------------------------------------------------------------------------------------------------------
