@@ -86,8 +86,9 @@ impl Queue {
     }
 
     pub(super) fn started(&mut self, index: CallIndex, choice: u32, id: Option<&str>, name: &str) {
-        let id = id.map(|id| self.keep(id));
-        let name = self.keep(name);
+        self.tidy();
+        let id = id.map(|id| self.append(id));
+        let name = self.append(name);
         self.events.push_back(Queued::Started {
             index,
             choice,
@@ -98,11 +99,21 @@ impl Queue {
 
     #[inline]
     fn keep(&mut self, text: &str) -> Range<usize> {
-        // Nothing refers to the arena any more once every event was taken.
+        self.tidy();
+        self.append(text)
+    }
+
+    /// Empties the arena once every event was taken: nothing refers to it any more.
+    #[inline]
+    fn tidy(&mut self) {
         if self.events.is_empty() && !self.arena.is_empty() {
             self.arena.clear();
             self.arena.shrink_to(KEPT_ARENA);
         }
+    }
+
+    #[inline]
+    fn append(&mut self, text: &str) -> Range<usize> {
         let from = self.arena.len();
         self.arena.push_str(text);
         from..self.arena.len()
