@@ -225,6 +225,7 @@ impl Accumulator {
         if let Some(fault) = self.fault.take() {
             return self.abort(fault);
         }
+        self.end_text();
         let by = match self.state {
             State::Ended => ClosedBy::Terminal,
             State::MayEnd => ClosedBy::FinishReason,
@@ -274,6 +275,7 @@ impl Accumulator {
         if self.state == State::Over {
             return;
         }
+        self.end_text();
         self.close_all(None, ClosedBy::Error);
         self.end = Some(
             if matches!(error.kind(), ErrorKind::Truncated | ErrorKind::Transport) {
@@ -604,6 +606,14 @@ impl Accumulator {
         self.half = text.high.map(|high| (choice, kind, high));
     }
 
+    /// No text comes any more: a half that waits for its other half is a lone one.
+    fn end_text(&mut self) {
+        if let Some((choice, kind, _)) = self.half.take() {
+            self.queue.text(choice, kind, "\u{fffd}");
+            self.anomaly(AnomalyKind::LoneSurrogate, None);
+        }
+    }
+
     fn rare(&mut self, delta: &Delta<'_>) {
         match *delta {
             Delta::Close { key, by } => {
@@ -771,6 +781,10 @@ impl Accumulator {
 
     /// Ends one call and says so.
     fn end_call(&mut self, at: SlotId, by: ClosedBy, blank: Blank) {
+        if let Some(kind) = self.calls.get(at).and_then(|slot| slot.call.end_text()) {
+            self.anomaly(kind, Some(at));
+            self.say(at);
+        }
         if self.calls.get(at).is_some_and(|slot| !slot.started) {
             if self.calls.call(at).is_some_and(|call| call.name.is_empty()) {
                 self.anomaly(AnomalyKind::MissingName, Some(at));
@@ -783,6 +797,7 @@ impl Accumulator {
             return;
         };
         let (choice, index, mut told) = (slot.call.choice, slot.call.index(), slot.told);
+        let said = slot.said;
         let reason = self
             .reasons
             .iter()
@@ -838,6 +853,11 @@ impl Accumulator {
                     offset: self.offset,
                 }));
             }
+        }
+        // The start block's own input was nothing while fragments could come; now it is the text.
+        let text = call.arguments().raw();
+        if said == 0 && !text.is_empty() && !self.config.calls_only {
+            self.queue.arguments(index, text);
         }
         self.queue.push(if discarded {
             Queued::Discarded(call)

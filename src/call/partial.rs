@@ -83,7 +83,7 @@ pub(crate) struct Closing {
 /// An ended call, and the liberties that were seen at its end.
 pub(crate) struct Ended {
     pub(crate) call: ToolCall,
-    pub(crate) anomalies: [Option<AnomalyKind>; 3],
+    pub(crate) anomalies: [Option<AnomalyKind>; 2],
 }
 
 impl PartialCall {
@@ -362,16 +362,19 @@ impl PartialCall {
         }
     }
 
-    /// Ends the call.
+    /// No text comes any more: a half of a character that still waits for its other half is a lone one.
+    pub(crate) fn end_text(&mut self) -> Option<AnomalyKind> {
+        self.high.take()?;
+        self.text.push(char::REPLACEMENT_CHARACTER);
+        self.scan.push("\u{fffd}");
+        Some(AnomalyKind::LoneSurrogate)
+    }
+
+    /// Ends the call, after [`end_text`](PartialCall::end_text).
     pub(crate) fn end(self, closing: Closing) -> Ended {
-        let mut text = self.text;
-        let mut scan = self.scan;
-        let mut anomalies = [None; 3];
-        if self.high.is_some() {
-            text.push(char::REPLACEMENT_CHARACTER);
-            scan.push("\u{fffd}");
-            anomalies[0] = Some(AnomalyKind::LoneSurrogate);
-        }
+        let text = self.text;
+        let scan = self.scan;
+        let mut anomalies = [None; 2];
         let free_form = self.kind == ToolKind::Custom;
         let arguments = if let Some((why, at)) = self.damaged {
             Arguments::damaged(text, at, why)
@@ -390,10 +393,10 @@ impl PartialCall {
                 initial: self.initial,
             };
             let settled = settle(sources, &closing.settling);
-            anomalies[1] = settled
+            anomalies[0] = settled
                 .restated_differs
                 .then_some(AnomalyKind::RestatedDiffers);
-            anomalies[2] = settled.duplicate.then_some(AnomalyKind::DuplicateText);
+            anomalies[1] = settled.duplicate.then_some(AnomalyKind::DuplicateText);
             let mut arguments = settled.arguments;
             if closing.unconfirmed && arguments.object().is_ok_and(Map::is_empty) {
                 arguments.flag_truncated();

@@ -44,8 +44,9 @@ pub(super) fn settle(sources: Sources, settling: &Settling) -> Settled {
             restated_differs = !blank && !restated.starts_with(text.as_str());
             Some(restated).filter(|restated| !prefers_fragments(restated, &scan))
         }
-        // A start block's input is a default: any fragment that says something replaces it (A3).
-        (None, Some(initial)) if blank && !matches!(initial.trim(), "null" | "\"\"") => {
+        // A start block's input is a default: any fragment that says something replaces it (A3). The usual `{}` there says
+        // nothing: a call without fragments is blank, and cut where the message was.
+        (None, Some(initial)) if blank && !says_nothing(&initial) && initial.trim() != "\"\"" => {
             Some(initial)
         }
         _ => None,
