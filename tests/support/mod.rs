@@ -11,6 +11,7 @@
 )]
 
 pub mod aws_frames;
+pub mod base64;
 pub mod random;
 pub mod run;
 #[path = "../common/shared.rs"]
