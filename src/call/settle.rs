@@ -5,7 +5,7 @@
 //! So the text is joined byte for byte, and only a text that does not stand as one value is asked whether it says one thing
 //! more than once. What this room decides is always marked.
 
-use crate::arguments::{Arguments, Repair, RepairKind, Settling};
+use crate::arguments::{Arguments, Blank, Repair, RepairKind, Settling};
 use crate::json::Scan;
 
 /// What came of a call's arguments.
@@ -44,9 +44,13 @@ pub(super) fn settle(sources: Sources, settling: &Settling) -> Settled {
             restated_differs = !blank && !restated.starts_with(text.as_str());
             Some(restated).filter(|restated| !prefers_fragments(restated, &scan))
         }
-        // A start block's input is a default: any fragment that says something replaces it (A3). The usual `{}` there says
-        // nothing: a call without fragments is blank, and cut where the message was.
-        (None, Some(initial)) if blank && !says_nothing(&initial) && initial.trim() != "\"\"" => {
+        // A start block's input is a default: any fragment that says something replaces it (A3). The usual `{}` there is
+        // what a call without arguments has, and says nothing of a call that was cut.
+        (None, Some(initial))
+            if blank
+                && !matches!(initial.trim(), "null" | "\"\"")
+                && !(settling.blank == Blank::Cut && says_nothing(&initial)) =>
+        {
             Some(initial)
         }
         _ => None,
