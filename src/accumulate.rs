@@ -498,7 +498,8 @@ impl Accumulator {
             && call.id.is_some()
             && delta.key.id.is_some()
             && call.id.as_deref() != delta.key.id;
-        if call.wire_index.is_none() {
+        // A negative label is none; a real one that comes later is the call's.
+        if call.wire_index.is_none_or(|index| index < 0) && delta.key.index.is_some() {
             call.wire_index = delta.key.index;
         }
         if call.id.is_none() || drifts {
@@ -511,6 +512,10 @@ impl Accumulator {
         call.describe(delta);
         match delta.name {
             Some(name) if delta.authoritative => name.clone_into(&mut call.name),
+            // A name that was said is the call's for good.
+            Some(name) if slot.started && call.name != name => {
+                anomalies[0] = Some(AnomalyKind::DifferentName);
+            }
             Some(name) => anomalies[0] = call.take_name(name).or(anomalies[0]),
             None => {}
         }

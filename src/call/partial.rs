@@ -343,7 +343,9 @@ impl PartialCall {
         if from > 0 && (whole || fragment.text.trim_start().starts_with('{')) {
             self.note_value(from, whole);
         }
-        self.last_is_whole = whole || (self.last_is_whole && fragment.text.trim().is_empty());
+        // A whole value after other text replaces nothing, and nothing replaces the two.
+        let alone = whole && (from == 0 || self.last_value == from);
+        self.last_is_whole = alone || (self.last_is_whole && fragment.text.trim().is_empty());
         self.scan.push(self.text.get(from..).unwrap_or_default());
         Given { from, anomaly }
     }

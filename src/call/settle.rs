@@ -46,12 +46,11 @@ pub(super) fn settle(sources: Sources, settling: &Settling) -> Settled {
         }
         // A start block's input is a default: any fragment that says something replaces it (A3). The usual `{}` there is
         // what a call without arguments has, and says nothing of a call that was cut.
-        (None, Some(initial))
-            if blank
-                && !matches!(initial.trim(), "null" | "\"\"")
-                && !(settling.blank == Blank::Cut && says_nothing(&initial)) =>
-        {
-            Some(initial)
+        (None, Some(initial)) if blank && !matches!(initial.trim(), "null" | "\"\"") => {
+            let default =
+                says_nothing(&initial) && (settling.blank == Blank::Cut || !text.is_empty());
+            restated_differs = !default && !text.is_empty();
+            Some(initial).filter(|_| !default)
         }
         _ => None,
     };
@@ -62,9 +61,10 @@ pub(super) fn settle(sources: Sources, settling: &Settling) -> Settled {
             duplicate: false,
         };
     }
-    if !scan.is_whole()
-        && let Some((from, to)) = one_of_several(&text, last_value)
-    {
+    // Texts that say their value again can have balanced brackets by chance.
+    let stands = scan.is_whole()
+        && (last_value == 0 || serde_json::from_str::<serde::de::IgnoredAny>(&text).is_ok());
+    if !stands && let Some((from, to)) = one_of_several(&text, last_value) {
         // Where the text begins to say again what it had said.
         let at = if from == 0 { to } else { from };
         let repair = Repair::new(RepairKind::Restated, at);

@@ -12,6 +12,7 @@
 
 pub mod aws_frames;
 pub mod base64;
+pub mod oracle;
 pub mod random;
 pub mod run;
 #[path = "../common/shared.rs"]

@@ -71,7 +71,7 @@ pub struct Call {
 }
 
 impl Call {
-    fn new(call: &ToolCall) -> Self {
+    pub fn new(call: &ToolCall) -> Self {
         let (arguments, evidence) = (call.arguments(), call.evidence());
         Call {
             index: call.index().get(),
