@@ -781,17 +781,18 @@ impl Oracle {
     }
 
     fn open(&mut self, wire_index: Option<i64>) -> usize {
-        // The model went on after a blank block was closed: it was meant to be blank.
-        for at in 0..self.slots.len() {
-            if self.slots[at].held && self.slots[at].is_unread() {
-                self.end(at, Close::Vouched);
-            }
-        }
         self.slots.push(Slot {
             wire_index,
             ..Slot::default()
         });
-        self.slots.len() - 1
+        let slot = self.slots.len() - 1;
+        // The model went on after a blank block was closed: it was meant to be blank.
+        for at in 0..slot {
+            if self.slots[at].held && self.slots[at].is_unread() {
+                self.end(at, Close::Vouched);
+            }
+        }
+        slot
     }
 
     fn input(&mut self, index: Option<i64>, text: &str) {
