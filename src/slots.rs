@@ -112,10 +112,14 @@ impl Slots {
     ) -> Option<SlotId> {
         let index = index.filter(|&index| index >= 0 && route != Route::Opens)?;
         let slot = self.labelled(choice, index)?;
-        let latest = self.latest.iter_mut().find(|(of, _)| *of == choice)?;
-        latest.1 = slot;
-        self.touched_in = self.event;
-        self.settled_on = None;
+        let event = self.event;
+        let latest = self.latest.iter_mut().find(|of| of.choice == choice)?;
+        *latest = Latest {
+            choice,
+            slot,
+            event,
+            settled: false,
+        };
         Some(slot)
     }
 
