@@ -354,16 +354,13 @@ impl Accumulator {
         if let Some(at) = self.slots.continued(choice, index, route)
             && let Some(slot) = self.calls.get(at)
             && slot.started
+            && slot.call.raw().len() + text.text.len() <= self.config.max_arguments_bytes
+            && self.arguments_bytes + text.text.len() <= self.config.max_total_arguments_bytes
             && let Some(text) = slot.call.append_plain(text)
         {
             slot.said += text.len();
-            let (of, length) = (slot.call.index(), slot.call.raw().len());
+            let of = slot.call.index();
             self.arguments_bytes += text.len();
-            if length > self.config.max_arguments_bytes
-                || self.arguments_bytes > self.config.max_total_arguments_bytes
-            {
-                return self.arguments_limit(length);
-            }
             if self.state == State::Ended {
                 self.state = State::Running;
             }
@@ -519,6 +516,14 @@ impl Accumulator {
             Some(name) => anomalies[0] = call.take_name(name).or(anomalies[0]),
             None => {}
         }
+        // What would be too much is not taken: the call ends with the text that was said.
+        let length = call.length_with(delta.arguments);
+        let more = length.saturating_sub(call.raw().len());
+        if length > self.config.max_arguments_bytes
+            || self.arguments_bytes + more > self.config.max_total_arguments_bytes
+        {
+            return self.arguments_limit(length);
+        }
         let given = call.take_arguments(delta.arguments);
         anomalies[1] = given.anomaly;
         let length = call.raw().len();
@@ -527,11 +532,6 @@ impl Accumulator {
             self.anomaly(kind, Some(at));
         }
         self.arguments_bytes += length.saturating_sub(given.from);
-        if length > self.config.max_arguments_bytes
-            || self.arguments_bytes > self.config.max_total_arguments_bytes
-        {
-            return self.arguments_limit(length);
-        }
         if name_length > limit {
             return self.limit("max_name_bytes", limit);
         }

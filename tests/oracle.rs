@@ -419,15 +419,15 @@ fn many(format: WireFormat, seeds: u64, make: impl Fn(&mut Random) -> String) {
 
 #[test]
 fn nonsense_chat_streams_are_read_alike() {
-    many(WireFormat::OpenAiChat, 12_000, nonsense);
+    many(WireFormat::OpenAiChat, 10_000, nonsense);
 }
 
 #[test]
 fn habitual_chat_streams_are_read_alike() {
-    many(WireFormat::OpenAiChat, 12_000, habits);
+    many(WireFormat::OpenAiChat, 8_000, habits);
 }
 
 #[test]
 fn random_anthropic_streams_are_read_alike() {
-    many(WireFormat::Anthropic, 8_000, blocks);
+    many(WireFormat::Anthropic, 6_000, blocks);
 }

@@ -251,6 +251,16 @@ impl PartialCall {
         Some(AnomalyKind::NameInPieces)
     }
 
+    /// How long the text is with this part of it, or the other text that the part holds.
+    pub(crate) fn length_with(&self, part: ArgumentsPart<'_>) -> usize {
+        match part {
+            ArgumentsPart::None => self.text.len(),
+            ArgumentsPart::Fragment(fragment) => self.text.len() + fragment.text.len(),
+            ArgumentsPart::Whole(text) => self.text.len() + text.len(),
+            ArgumentsPart::Initial(text) | ArgumentsPart::Restated(text) => text.len(),
+        }
+    }
+
     /// Takes what a delta says of the arguments.
     #[inline]
     pub(crate) fn take_arguments(&mut self, part: ArgumentsPart<'_>) -> Given {
