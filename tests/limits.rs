@@ -88,7 +88,6 @@ fn max_event_bytes_counts_the_lines_of_one_event_together() {
         .map(|line| line.len() - "data: ".len() + 1)
         .sum::<usize>()
         - 1;
-    let body = |times: usize| [whole(), lines.to_owned().repeat(times), DONE.to_owned()].concat();
     // The call's event is longer than the joined lines: here they stand alone. Each line is shorter than any of the limits.
     let lone = [lines, DONE].concat();
     for limit in [joined, joined + 1] {
