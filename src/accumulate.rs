@@ -226,6 +226,7 @@ impl Accumulator {
         if let Some(fault) = self.fault.take() {
             return self.abort(fault);
         }
+        self.end_text();
         let by = match self.state {
             State::Ended => ClosedBy::Terminal,
             State::MayEnd => ClosedBy::FinishReason,
@@ -275,6 +276,7 @@ impl Accumulator {
         if self.state == State::Over {
             return;
         }
+        self.end_text();
         self.close_all(None, ClosedBy::Error);
         self.end = Some(
             if matches!(error.kind(), ErrorKind::Truncated | ErrorKind::Transport) {
@@ -353,16 +355,13 @@ impl Accumulator {
         if let Some(at) = self.slots.continued(choice, index, route)
             && let Some(slot) = self.calls.get(at)
             && slot.started
+            && slot.call.raw().len() + text.text.len() <= self.config.max_arguments_bytes
+            && self.arguments_bytes + text.text.len() <= self.config.max_total_arguments_bytes
             && let Some(text) = slot.call.append_plain(text)
         {
             slot.said += text.len();
-            let (of, length) = (slot.call.index(), slot.call.raw().len());
+            let of = slot.call.index();
             self.arguments_bytes += text.len();
-            if length > self.config.max_arguments_bytes
-                || self.arguments_bytes > self.config.max_total_arguments_bytes
-            {
-                return self.arguments_limit(length);
-            }
             if self.state == State::Ended {
                 self.state = State::Running;
             }
@@ -504,7 +503,8 @@ impl Accumulator {
             && call.id.is_some()
             && delta.key.id.is_some()
             && call.id.as_deref() != delta.key.id;
-        if call.wire_index.is_none() {
+        // A negative label is none; a real one that comes later is the call's.
+        if call.wire_index.is_none_or(|index| index < 0) && delta.key.index.is_some() {
             call.wire_index = delta.key.index;
         }
         if call.id.is_none() || drifts {
@@ -517,8 +517,20 @@ impl Accumulator {
         call.describe(delta);
         match delta.name {
             Some(name) if delta.authoritative => name.clone_into(&mut call.name),
+            // A name that was said is the call's for good.
+            Some(name) if slot.started && call.name != name => {
+                anomalies[0] = Some(AnomalyKind::DifferentName);
+            }
             Some(name) => anomalies[0] = call.take_name(name).or(anomalies[0]),
             None => {}
+        }
+        // What would be too much is not taken: the call ends with the text that was said.
+        let length = call.length_with(delta.arguments);
+        let more = length.saturating_sub(call.raw().len());
+        if length > self.config.max_arguments_bytes
+            || self.arguments_bytes + more > self.config.max_total_arguments_bytes
+        {
+            return self.arguments_limit(length);
         }
         anomalies[1] = call.take_arguments(delta.arguments);
         let (length, beside) = (call.raw().len(), call.beside());
@@ -610,6 +622,14 @@ impl Accumulator {
             self.queue.text(choice, kind, text.text);
         }
         self.half = text.high.map(|high| (choice, kind, high));
+    }
+
+    /// No text comes any more: a half that waits for its other half is a lone one.
+    fn end_text(&mut self) {
+        if let Some((choice, kind, _)) = self.half.take() {
+            self.queue.text(choice, kind, "\u{fffd}");
+            self.anomaly(AnomalyKind::LoneSurrogate, None);
+        }
     }
 
     fn rare(&mut self, delta: &Delta<'_>) {
@@ -783,6 +803,10 @@ impl Accumulator {
 
     /// Ends one call and says so.
     fn end_call(&mut self, at: SlotId, by: ClosedBy, blank: Blank) {
+        if let Some(kind) = self.calls.get(at).and_then(|slot| slot.call.end_text()) {
+            self.anomaly(kind, Some(at));
+            self.say(at);
+        }
         if self.calls.get(at).is_some_and(|slot| !slot.started) {
             if self.calls.call(at).is_some_and(|call| call.name.is_empty()) {
                 self.anomaly(AnomalyKind::MissingName, Some(at));
@@ -795,6 +819,7 @@ impl Accumulator {
             return;
         };
         let (choice, index, mut told) = (slot.call.choice, slot.call.index(), slot.told);
+        let said = slot.said;
         let reason = self
             .reasons
             .iter()
@@ -851,6 +876,11 @@ impl Accumulator {
                     offset: self.offset,
                 }));
             }
+        }
+        // The start block's own input was nothing while fragments could come; now it is the text.
+        let text = call.arguments().raw();
+        if said == 0 && !text.is_empty() && !self.config.calls_only {
+            self.queue.arguments(index, text);
         }
         self.queue.push(if discarded {
             Queued::Discarded(call)

@@ -6,7 +6,7 @@ use crate::call::PartialCall;
 use crate::config::Config;
 use crate::error::{Error, ErrorKind};
 use crate::event::End;
-use crate::framing::{Frame, FrameLimits, FrameSink, Framing, FramingKind, sniff};
+use crate::framing::{Frame, FrameLimits, FrameSink, Framing, FramingKind, Origin, sniff};
 use crate::wire::{Decoder, Detector, Verdict, WireFormat, error_decoder, known_names};
 
 /// Bytes of a provider's stream in, events out. No runtime, no clock, no lifetimes; `Send`, `Sync` and `Unpin`.
@@ -448,8 +448,9 @@ fn undecided(kept: Vec<Kept>, accumulator: &mut Accumulator) {
         accumulator.at(frame.frame.offset);
         decoder.decode(frame.frame(), accumulator);
     }
-    // An empty body is a truncated one, of whatever format.
-    if !accumulator.is_over() && !kept.is_empty() {
+    // A body that is empty, or ends inside its first event, is a truncated one, of whatever format.
+    let is_cut = |kept: &Kept| kept.frame.origin == Origin::Unterminated;
+    if !accumulator.is_over() && !kept.iter().all(is_cut) {
         let message = format!(
             "the body is of no wire format known here; known are {}",
             known_names()

@@ -44,18 +44,25 @@ pub(crate) struct Slots {
     aliases: usize,
     /// Calls that were opened.
     calls: usize,
-    /// The slot last touched, and in which provider event, for each choice.
-    latest: SmallVec<[(u32, SlotId); 1]>,
-    /// The slots that the last provider event opened which opened any.
-    opened: SmallVec<[SlotId; 2]>,
-    /// The number of the provider event being read, and of the one that filled `opened` and touched `latest`.
+    /// The slot last touched in each choice.
+    latest: SmallVec<[Latest; 1]>,
+    /// Choice, provider event and slot of the calls that the last event opened which opened any in that choice.
+    opened: SmallVec<[(u32, u64, SlotId); 2]>,
+    /// The number of the provider event being read.
     event: u64,
-    opened_in: u64,
-    touched_in: u64,
-    /// What [`continued`](Slots::continued) found last, as long as nothing else was touched since.
-    hot: Option<((u32, i64), SlotId)>,
-    /// The slot that anonymous fragments go to without asking again whether another call could claim them.
-    settled_on: Option<SlotId>,
+    /// What [`continued`](Slots::continued) found last, and its place in `latest`, as long as nothing else was touched since.
+    hot: Option<((u32, i64), SlotId, usize)>,
+}
+
+/// The slot last touched in one choice.
+#[derive(Debug)]
+struct Latest {
+    choice: u32,
+    slot: SlotId,
+    /// In which provider event.
+    event: u64,
+    /// Anonymous fragments go there without asking again whether another call could claim them.
+    settled: bool,
 }
 
 /// What the table asks of the calls: `None` for a call that was emitted.
@@ -112,17 +119,24 @@ impl Slots {
         route: Route,
     ) -> Option<SlotId> {
         let index = index.filter(|&index| index >= 0 && route != Route::Opens)?;
-        self.touched_in = self.event;
-        if let Some((label, slot)) = self.hot
+        if let Some((label, slot, place)) = self.hot
             && label == (choice, index)
+            && let Some(latest) = self.latest.get_mut(place)
         {
+            latest.event = self.event;
             return Some(slot);
         }
         let slot = self.labelled(choice, index)?;
-        let latest = self.latest.iter_mut().find(|(of, _)| *of == choice)?;
-        latest.1 = slot;
-        self.settled_on = None;
-        self.hot = Some(((choice, index), slot));
+        let place = self.latest.iter().position(|of| of.choice == choice)?;
+        if let Some(latest) = self.latest.get_mut(place) {
+            *latest = Latest {
+                choice,
+                slot,
+                event: self.event,
+                settled: false,
+            };
+        }
+        self.hot = Some(((choice, index), slot, place));
         Some(slot)
     }
 
@@ -168,23 +182,22 @@ impl Slots {
                 }
             }
         }
-        match self
-            .latest
-            .iter_mut()
-            .find(|(choice, _)| *choice == key.choice)
-        {
-            Some(latest) => latest.1 = slot,
-            None => self.latest.push((key.choice, slot)),
+        let latest = Latest {
+            choice: key.choice,
+            slot,
+            event: self.event,
+            // Fragments paired by position may each be anybody's once they come alone.
+            settled: !opened && index(key).is_none() && key.id.is_none() && key.position.1 <= 1,
+        };
+        match self.latest.iter_mut().find(|of| of.choice == key.choice) {
+            Some(held) => *held = latest,
+            None => self.latest.push(latest),
         }
-        self.touched_in = self.event;
-        self.settled_on =
-            Some(slot).filter(|_| !opened && index(key).is_none() && key.id.is_none());
         if opened {
-            if self.opened_in != self.event {
-                self.opened.clear();
-                self.opened_in = self.event;
-            }
-            self.opened.push(slot);
+            let event = self.event;
+            self.opened
+                .retain(|&mut (choice, of, _)| choice != key.choice || of == event);
+            self.opened.push((key.choice, event, slot));
         }
     }
 
@@ -214,10 +227,11 @@ impl Slots {
     }
 
     fn latest(&self, choice: u32) -> Option<SlotId> {
-        self.latest
-            .iter()
-            .find(|(of, _)| *of == choice)
-            .map(|&(_, slot)| slot)
+        self.last_touched(choice).map(|latest| latest.slot)
+    }
+
+    fn last_touched(&self, choice: u32) -> Option<&Latest> {
+        self.latest.iter().find(|latest| latest.choice == choice)
     }
 
     /// [`Route::Opens`].
@@ -330,7 +344,7 @@ impl Slots {
                     anomaly: Some(AnomalyKind::ReusedIndex),
                 },
                 None => {
-                    match unfinished.filter(|_| label.is_none() && self.touched_in != self.event) {
+                    match unfinished.filter(|_| label.is_none() && !self.is_beside(key.choice)) {
                         // D13
                         Some((slot, call))
                             if call.name.is_empty() || (call.name == name && !opens()) =>
@@ -424,6 +438,12 @@ impl Slots {
         }
     }
 
+    /// Whether an entry of the same provider event and choice came before this one.
+    fn is_beside(&self, choice: u32) -> bool {
+        self.last_touched(choice)
+            .is_some_and(|latest| latest.event == self.event)
+    }
+
     /// The table, for a delta with neither id nor name whose label is unknown or missing.
     fn anonymous(&self, delta: &CallDelta<'_>, calls: &impl Calls) -> Routed {
         let key = &delta.key;
@@ -456,38 +476,50 @@ impl Slots {
         }
         // As many entries without index as the last event opened calls: they pair by position.
         let (position, of) = key.position;
+        let mut opened = self.opened.iter().filter(|(of, _, _)| *of == choice);
         if label.is_none()
             && of > 1
-            && of == self.opened.len()
-            && let Some(slot) = self
-                .opened
-                .get(position)
-                .copied()
+            && of == opened.clone().count()
+            && let Some(slot) = opened
+                .nth(position)
+                .map(|&(_, _, slot)| slot)
                 .filter(|&slot| calls.call(slot).is_some())
         {
             return to(slot, why);
         }
+        let half_open = |slot: SlotId| {
+            calls
+                .call(slot)
+                .filter(|call| call.choice == choice && !call.is_blank() && !call.is_whole())
+        };
+        let unlabelled =
+            |slot| half_open(slot).is_some_and(|call| call.wire_index.is_none_or(|at| at < 0));
+        // Two half-open calls without label: neither can be believed (cases/README.md, rule 3).
+        let or_ambiguous = |slot, asks: bool| {
+            let rival = asks
+                && unlabelled(slot)
+                && (0..calls.count()).any(|other| other != slot && unlabelled(other));
+            to(
+                slot,
+                if rival {
+                    AnomalyKind::AmbiguousFragment
+                } else {
+                    why
+                },
+            )
+        };
+        if let Some((slot, _)) = latest.filter(|(_, call)| !call.is_whole()) {
+            // D16
+            let settled = self.last_touched(choice).is_some_and(|of| of.settled);
+            return or_ambiguous(slot, label.is_none() && !settled);
+        }
+        // The same for the newest call that is half open, where the latest is whole and the piece is the beginning of nothing.
+        let goes_on = !piece(delta).is_some_and(Scan::opens);
+        let mut newest = (0..calls.count()).rev().filter(|_| goes_on);
+        if let Some(slot) = newest.find(|&slot| half_open(slot).is_some()) {
+            return or_ambiguous(slot, label.is_none());
+        }
         match latest {
-            Some((slot, call)) if !call.is_whole() => {
-                // D16, unless another call is as half open as this one and has no label either.
-                let half_open = |call: &PartialCall| {
-                    call.choice == choice
-                        && call.wire_index.is_none_or(|index| index < 0)
-                        && !call.is_blank()
-                        && !call.is_whole()
-                };
-                let asks = label.is_none() && self.settled_on != Some(slot) && half_open(call);
-                let mut others = (0..calls.count()).filter(|&other| other != slot);
-                let rival = asks && others.any(|other| calls.call(other).is_some_and(half_open));
-                to(
-                    slot,
-                    if rival {
-                        AnomalyKind::AmbiguousFragment
-                    } else {
-                        why
-                    },
-                )
-            }
             // D17
             Some((slot, _)) if label.is_none() => to(slot, why),
             // D18

@@ -78,7 +78,7 @@ pub(crate) struct Closing {
 /// An ended call, and the liberties that were seen at its end.
 pub(crate) struct Ended {
     pub(crate) call: ToolCall,
-    pub(crate) anomalies: [Option<AnomalyKind>; 3],
+    pub(crate) anomalies: [Option<AnomalyKind>; 2],
 }
 
 impl PartialCall {
@@ -263,6 +263,16 @@ impl PartialCall {
         Some(AnomalyKind::NameInPieces)
     }
 
+    /// How long the text is with this part of it, or the other text that the part holds.
+    pub(crate) fn length_with(&self, part: ArgumentsPart<'_>) -> usize {
+        match part {
+            ArgumentsPart::None => self.text.len(),
+            ArgumentsPart::Fragment(fragment) => self.text.len() + fragment.text.len(),
+            ArgumentsPart::Whole(text) => self.text.len() + text.len(),
+            ArgumentsPart::Initial(text) | ArgumentsPart::Restated(text) => text.len(),
+        }
+    }
+
     /// Takes what a delta says of the arguments; tells the liberty it took.
     #[inline]
     pub(crate) fn take_arguments(&mut self, part: ArgumentsPart<'_>) -> Option<AnomalyKind> {
@@ -349,7 +359,9 @@ impl PartialCall {
         if from > 0 && (whole || opens_object(fragment.text)) {
             self.note_value(from, whole);
         }
-        self.last_is_whole = whole || (self.last_is_whole && fragment.text.trim().is_empty());
+        // A whole value after other text replaces nothing, and nothing replaces the two.
+        let alone = whole && (from == 0 || self.last_value == from);
+        self.last_is_whole = alone || (self.last_is_whole && fragment.text.trim().is_empty());
         self.scan.push(self.text.get(from..).unwrap_or_default());
         anomaly
     }
@@ -368,16 +380,19 @@ impl PartialCall {
         }
     }
 
-    /// Ends the call.
+    /// No text comes any more: a half of a character that still waits for its other half is a lone one.
+    pub(crate) fn end_text(&mut self) -> Option<AnomalyKind> {
+        self.high.take()?;
+        self.text.push(char::REPLACEMENT_CHARACTER);
+        self.scan.push("\u{fffd}");
+        Some(AnomalyKind::LoneSurrogate)
+    }
+
+    /// Ends the call, after [`end_text`](PartialCall::end_text).
     pub(crate) fn end(self, closing: Closing) -> Ended {
-        let mut text = self.text;
-        let mut scan = self.scan;
-        let mut anomalies = [None; 3];
-        if self.high.is_some() {
-            text.push(char::REPLACEMENT_CHARACTER);
-            scan.push("\u{fffd}");
-            anomalies[0] = Some(AnomalyKind::LoneSurrogate);
-        }
+        let text = self.text;
+        let scan = self.scan;
+        let mut anomalies = [None; 2];
         let free_form = self.kind == ToolKind::Custom;
         let arguments = if let Some((why, at)) = self.damaged {
             Arguments::damaged(text, at, why)
@@ -396,10 +411,10 @@ impl PartialCall {
                 initial: self.initial,
             };
             let settled = settle(sources, &closing.settling);
-            anomalies[1] = settled
+            anomalies[0] = settled
                 .restated_differs
                 .then_some(AnomalyKind::RestatedDiffers);
-            anomalies[2] = settled.duplicate.then_some(AnomalyKind::DuplicateText);
+            anomalies[1] = settled.duplicate.then_some(AnomalyKind::DuplicateText);
             let mut arguments = settled.arguments;
             if closing.unconfirmed && arguments.object().is_ok_and(Map::is_empty) {
                 arguments.flag_truncated();

@@ -5,7 +5,7 @@
 //! So the text is joined byte for byte, and only a text that does not stand as one value is asked whether it says one thing
 //! more than once. What this room decides is always marked.
 
-use crate::arguments::{Arguments, Repair, RepairKind, Settling};
+use crate::arguments::{Arguments, Blank, Repair, RepairKind, Settling};
 use crate::json::Scan;
 
 /// What came of a call's arguments.
@@ -44,9 +44,13 @@ pub(super) fn settle(sources: Sources, settling: &Settling) -> Settled {
             restated_differs = !blank && !restated.starts_with(text.as_str());
             Some(restated).filter(|restated| !prefers_fragments(restated, &scan))
         }
-        // A start block's input is a default: any fragment that says something replaces it (A3).
+        // A start block's input is a default: any fragment that says something replaces it (A3). The usual `{}` there is
+        // what a call without arguments has, and says nothing of a call that was cut.
         (None, Some(initial)) if blank && !matches!(initial.trim(), "null" | "\"\"") => {
-            Some(initial)
+            let default =
+                says_nothing(&initial) && (settling.blank == Blank::Cut || !text.is_empty());
+            restated_differs = !default && !text.is_empty();
+            Some(initial).filter(|_| !default)
         }
         _ => None,
     };
@@ -57,9 +61,10 @@ pub(super) fn settle(sources: Sources, settling: &Settling) -> Settled {
             duplicate: false,
         };
     }
-    if !scan.is_whole()
-        && let Some((from, to)) = one_of_several(&text, last_value)
-    {
+    // Texts that say their value again can have balanced brackets by chance.
+    let stands = scan.is_whole()
+        && (last_value == 0 || serde_json::from_str::<serde::de::IgnoredAny>(&text).is_ok());
+    if !stands && let Some((from, to)) = one_of_several(&text, last_value) {
         // Where the text begins to say again what it had said.
         let at = if from == 0 { to } else { from };
         let repair = Repair::new(RepairKind::Restated, at);

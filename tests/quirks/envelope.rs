@@ -1,0 +1,242 @@
+//! WIRE_FORMATS 9.6: what is around the calls.
+
+use callstitch::{CallState, ErrorKind, ToolCallParser, ToolKind, WireFormat};
+use serde_json::{Value, json};
+
+use super::support::run::{Gathering, Seen, both};
+use super::support::wire::{DONE, calls, choices, data, delta, finished as body, opening, reason};
+use super::{chat, finished};
+
+fn whole() -> String {
+    opening(0, "call_1", "tide_height", "{\"port\":\"Brest\"}")
+}
+
+fn tide() -> (&'static str, Value) {
+    ("tide_height", json!({"port": "Brest"}))
+}
+
+#[test]
+fn quirk_q65_the_role_says_nothing() {
+    for role in [json!("assistant"), json!(""), Value::Null] {
+        let run = finished(&[
+            delta(
+                json!({"role": role, "tool_calls": [{"index": 0, "id": "call_1", "function": {"name": "tide_height", "arguments": "{\"port\":"}}]}),
+            ),
+            delta(
+                json!({"role": role, "tool_calls": [{"index": 0, "function": {"arguments": "\"Brest\"}"}}]}),
+            ),
+        ]);
+        run.assert_whole(&[tide()]);
+        assert_eq!(run.anomalies, []);
+    }
+}
+
+#[test]
+fn quirk_q66_a_first_chunk_without_choices_is_skipped() {
+    let filter = data(&json!({"id": "", "object": "", "model": "", "choices": [],
+        "prompt_filter_results": [{"prompt_index": 0, "content_filter_results": {}}]}));
+    finished(&[filter, whole()]).assert_whole(&[tide()]);
+}
+
+#[test]
+fn quirk_q67_a_choice_without_delta_is_skipped() {
+    let filter = choices(
+        json!([{"index": 0, "finish_reason": null, "content_filter_offsets": {"start_offset": 1}}]),
+    );
+    finished(&[filter.clone(), whole(), filter]).assert_whole(&[tide()]);
+}
+
+#[test]
+fn quirk_q68_null_or_empty_lists_are_skipped() {
+    let run = finished(&[
+        choices(Value::Null),
+        delta(json!({"tool_calls": null, "content": null})),
+        delta(json!({"tool_calls": []})),
+        whole(),
+        delta(json!({"tool_calls": null, "function_call": null, "content": ""})),
+        choices(json!([{"index": 0, "delta": null, "finish_reason": null}])),
+    ]);
+    run.assert_whole(&[tide()]);
+    assert_eq!((run.text.as_str(), run.anomalies.len()), ("", 0));
+}
+
+#[test]
+fn quirk_q69_calls_in_the_message_count_only_where_the_delta_has_none() {
+    let call = json!({"id": "call_1", "type": "function", "function": {"name": "tide_height", "arguments": "{\"port\":\"Brest\"}"}});
+    let alone = choices(json!([{"index": 0, "message": {"tool_calls": [call]}}]));
+    finished(&[alone]).assert_whole(&[tide()]);
+    let beside = choices(
+        json!([{"index": 0, "delta": {"tool_calls": [call]}, "message": {"tool_calls": [call]}}]),
+    );
+    finished(&[beside]).assert_whole(&[tide()]);
+}
+
+#[test]
+fn quirk_q70_text_and_calls_in_one_delta() {
+    let run = finished(&[delta(
+        json!({"content": "Looking.", "tool_calls": [{"index": 0, "id": "call_1",
+        "function": {"name": "tide_height", "arguments": "{\"port\":\"Brest\"}"}}]}),
+    )]);
+    run.assert_whole(&[tide()]);
+    assert_eq!(run.text, "Looking.");
+}
+
+#[test]
+fn quirk_q71_a_whole_call_in_one_chunk() {
+    let run = finished(&[whole(), opening(1, "call_2", "now", "{}")]);
+    run.assert_whole(&[tide(), ("now", json!({}))]);
+    assert_eq!(run.anomalies, []);
+}
+
+#[test]
+fn quirk_q72_the_type_is_a_function_unless_there_is_a_custom_member() {
+    for kind in [
+        Value::Null,
+        json!("FUNCTION"),
+        json!("Function"),
+        json!("whatever"),
+    ] {
+        let run = finished(&[calls(json!([{"index": 0, "id": "call_1", "type": kind,
+            "function": {"name": "tide_height", "arguments": "{\"port\":\"Brest\"}"}}]))]);
+        run.assert_whole(&[tide()]);
+        assert_eq!(run.calls[0].kind(), &ToolKind::Function);
+    }
+    let run = finished(&[
+        calls(
+            json!([{"index": 0, "id": "call_1", "custom": {"name": "run_sql", "input": "{\"select\""}}]),
+        ),
+        calls(json!([{"index": 0, "function": null, "custom": {"input": " 1}"}}])),
+    ]);
+    run.assert_calls(&[("run_sql", CallState::FreeForm, Value::Null)]);
+    let call = &run.calls[0];
+    assert_eq!(
+        (call.kind(), call.arguments().raw()),
+        (&ToolKind::Custom, "{\"select\" 1}")
+    );
+    assert!(call.is_usable() && call.arguments().object().is_err());
+}
+
+#[test]
+fn quirk_q73_an_empty_function_call_stub_is_no_call() {
+    let stub = choices(
+        json!([{"index": 0, "delta": {"function_call": {"name": "", "arguments": ""}}, "finish_reason": "tool_calls"}]),
+    );
+    let run = chat([whole(), stub.clone(), DONE.to_owned()].concat());
+    run.assert_whole(&[tide()]);
+    let run = chat([delta(json!({"content": "Hello."})), stub, DONE.to_owned()].concat());
+    run.assert_whole(&[]);
+}
+
+#[test]
+fn quirk_q74_a_thought_signature_belongs_to_its_call_and_makes_none() {
+    let extra = json!({"google": {"thought_signature": "c2lnbmVk"}});
+    let with = calls(json!([{"index": 0, "id": "call_1", "extra_content": extra,
+        "function": {"name": "tide_height", "arguments": "{\"port\":\"Brest\"}"}}]));
+    let run = finished(&[with]);
+    run.assert_whole(&[tide()]);
+    assert_eq!(run.calls[0].extras()["extra_content"], extra);
+    // As an entry of its own: by index, by id, by nothing.
+    for mut entry in [json!({"index": 0}), json!({"id": "call_1"}), json!({})] {
+        entry["extra_content"] = extra.clone();
+        let run = finished(&[whole(), calls(json!([entry]))]);
+        run.assert_whole(&[tide()]);
+        assert_eq!(run.calls[0].extras()["extra_content"], extra, "{entry}");
+    }
+    // Without any call it is nobody's.
+    finished(&[calls(json!([{"id": "call_9", "extra_content": extra}]))]).assert_whole(&[]);
+    finished(&[calls(json!([{"extra_content": extra}]))]).assert_whole(&[]);
+}
+
+#[test]
+fn quirk_q75_calls_leaked_into_text_stay_text() {
+    for leak in [
+        "<tool_call>{\"name\":\"tide_height\",\"arguments\":{\"port\":\"Brest\"}}</tool_call>",
+        "<｜DSML｜function_calls>",
+        "<|tool_calls_section_begin|>functions.tide_height:0",
+        "[TOOL_CALLS][{\"name\":\"tide_height\"}]",
+    ] {
+        let (first, second) = leak.split_at(leak.char_indices().nth(5).unwrap().0);
+        let run = finished(&[
+            delta(json!({"content": first})),
+            delta(json!({"content": second})),
+        ]);
+        run.assert_whole(&[]);
+        assert_eq!(run.text, leak, "untouched");
+        let run = finished(&[delta(json!({"reasoning_content": leak}))]);
+        run.assert_whole(&[]);
+        assert!(
+            run.events
+                .contains(&Seen::Text("reasoning", 0, leak.to_owned()))
+        );
+        // Inside arguments it is a string like any other.
+        let arguments = json!({"note": leak}).to_string();
+        let run = finished(&[opening(0, "call_1", "tide_height", &arguments)]);
+        run.assert_whole(&[("tide_height", json!({"note": leak}))]);
+        assert_eq!(run.calls[0].arguments().raw(), arguments);
+    }
+}
+
+#[test]
+fn quirk_q76_a_wrong_content_type_does_not_decide() {
+    let body = body(&[whole()]);
+    for content_type in [
+        "application/json",
+        "text/plain; charset=utf-8",
+        "text/event-stream",
+    ] {
+        let mut parser = ToolCallParser::new(WireFormat::Auto).content_type(content_type);
+        let mut gathering = Gathering::default();
+        for chunk in body.as_bytes().chunks(3) {
+            gathering.take(parser.push(chunk));
+        }
+        gathering.take(parser.finish());
+        let run = gathering.run(parser.end().unwrap(), Vec::new(), parser.format());
+        run.assert_whole(&[tide()]);
+        assert_eq!(run.format, Some(WireFormat::OpenAiChat));
+    }
+}
+
+#[test]
+fn a_legacy_function_call_is_one_call_of_its_choice() {
+    let legacy = |name: Option<&str>, text: &str| match name {
+        Some(name) => delta(json!({"function_call": {"name": name, "arguments": text}})),
+        None => delta(json!({"function_call": {"arguments": text}})),
+    };
+    for chunks in [
+        vec![
+            legacy(Some("tide_height"), ""),
+            legacy(None, "{\"port\":"),
+            legacy(None, "\"Brest\"}"),
+        ],
+        vec![
+            legacy(Some("tide_height"), "{\"port\":"),
+            legacy(Some("tide_height"), "\"Brest\"}"),
+        ],
+    ] {
+        let run = chat([chunks.concat(), reason("function_call"), DONE.to_owned()].concat());
+        run.assert_whole(&[tide()]);
+        assert_eq!(run.ids(), [None]);
+    }
+}
+
+#[test]
+fn members_and_events_that_nobody_knows_are_ignored() {
+    let run = finished(&[
+        data(&json!({"weather": "fair"})),
+        data(&json!([])),
+        data(&json!(17)),
+        choices(
+            json!([{"index": 0, "delta": {"audio": {"id": "a"}, "channel": "x", "tool_calls": [{"index": 0, "id": "call_1", "p": "pad", "function": {"name": "tide_height", "arguments": "{\"port\":\"Brest\"}", "strict": true}}]}, "logprobs": {"content": []}}]),
+        ),
+    ]);
+    run.assert_whole(&[tide()]);
+}
+
+#[test]
+fn an_empty_body_is_a_truncation_in_every_format() {
+    for format in WireFormat::all().chain([WireFormat::Auto]) {
+        let run = both(format, "");
+        assert_eq!(run.error().kind(), ErrorKind::Truncated, "{format}");
+        assert!(run.calls.is_empty());
+    }
+}

@@ -1,0 +1,182 @@
+//! WIRE_FORMATS 9.7: errors in a running stream, shape by shape. The open call is flagged, then the error is the last word.
+
+use callstitch::{CallState, End, ErrorKind};
+use serde_json::json;
+
+use super::support::wire::{DONE, choices, data, delta, opening};
+use super::{Run, chat};
+
+/// A call that is half open when this comes, and what is said after it is not heard.
+#[track_caller]
+fn after_half_a_call(error: &str) -> Run {
+    let rest = [delta(json!({"content": "unheard"})), DONE.to_owned()].concat();
+    let run = chat(
+        [
+            &opening(0, "call_1", "tide_height", "{\"port\":\"Br"),
+            error,
+            &rest,
+        ]
+        .concat(),
+    );
+    run.assert_calls(&[("tide_height", CallState::Truncated, json!({"port": "Br"}))]);
+    assert_eq!(run.text, "");
+    assert_eq!(
+        (run.end, run.error().kind()),
+        (End::Error, ErrorKind::Provider)
+    );
+    run
+}
+
+#[track_caller]
+fn says(run: &Run, message: &str, code: Option<&str>) {
+    assert_eq!((run.error().message(), run.error().code()), (message, code));
+}
+
+#[test]
+fn an_error_member_ends_the_stream() {
+    let error = json!({"error": {"message": "overloaded", "type": "server_error", "param": null, "code": "busy"}});
+    says(
+        &after_half_a_call(&data(&error)),
+        "overloaded",
+        Some("busy"),
+    );
+    let error = json!({"error": {"message": "overloaded", "type": "server_error", "code": null}});
+    says(
+        &after_half_a_call(&data(&error)),
+        "overloaded",
+        Some("server_error"),
+    );
+    let error = json!({"error": {"message": "overloaded", "code": 503}});
+    says(&after_half_a_call(&data(&error)), "overloaded", Some("503"));
+}
+
+#[test]
+fn an_error_object_of_an_older_vllm_ends_the_stream() {
+    let error = json!({"object": "error", "message": "bad grammar", "type": "BadRequestError", "code": 400});
+    says(
+        &after_half_a_call(&data(&error)),
+        "bad grammar",
+        Some("400"),
+    );
+}
+
+#[test]
+fn an_error_beside_choices_ends_the_stream_after_the_choices() {
+    let error = json!({"id": "gen-1", "error": {"code": 502, "message": "connection lost", "metadata": {}},
+        "choices": [{"index": 0, "delta": {"content": "heard"}, "finish_reason": "error"}]});
+    let run = chat([data(&error), DONE.to_owned()].concat());
+    assert_eq!(
+        (run.text.as_str(), run.error().code()),
+        ("heard", Some("502"))
+    );
+    let empty = json!({"error": {"code": 502, "message": "connection lost"}, "choices": []});
+    says(
+        &after_half_a_call(&data(&empty)),
+        "connection lost",
+        Some("502"),
+    );
+}
+
+#[test]
+fn an_error_event_that_holds_the_failed_call_keeps_it_out_of_the_message() {
+    let error = json!({"error": {"message": "Failed to call a function.", "type": "invalid_request_error",
+        "code": "tool_use_failed", "failed_generation": "{\"secret\":1}", "status_code": 400}});
+    let run = after_half_a_call(&format!("event: error\n{}", data(&error)));
+    says(&run, "Failed to call a function.", Some("tool_use_failed"));
+    assert!(!format!("{:?} {}", run.error(), run.error()).contains("secret"));
+}
+
+#[test]
+fn an_error_event_with_a_plain_text_or_a_message_alone_ends_the_stream() {
+    says(
+        &after_half_a_call("event: error\ndata: model is loading\n\n"),
+        "model is loading",
+        None,
+    );
+    let run = after_half_a_call("event: error\ndata: {\"message\":\"quota\"}\n\n");
+    says(&run, "quota", None);
+    // The `data` line may come first.
+    says(
+        &after_half_a_call("data: {\"message\":\"quota\"}\nevent: error\n\n"),
+        "quota",
+        None,
+    );
+}
+
+#[test]
+fn an_error_field_ends_the_stream() {
+    let run = after_half_a_call(
+        "error: {\"code\":500,\"message\":\"slot vanished\",\"type\":\"server_error\"}\n\n",
+    );
+    says(&run, "slot vanished", Some("500"));
+}
+
+#[test]
+fn an_error_that_is_a_text_ends_the_stream() {
+    says(
+        &after_half_a_call(&data(&json!({"error": "something broke"}))),
+        "something broke",
+        None,
+    );
+}
+
+#[test]
+fn a_bare_error_document_ends_the_stream() {
+    let run = after_half_a_call("{\"error\":{\"message\":\"upstream gone\",\"code\":503}}\n\n");
+    says(&run, "upstream gone", Some("503"));
+    let run = after_half_a_call("[{\"error\":{\"message\":\"upstream gone\",\"code\":503}}]\n\n");
+    says(&run, "upstream gone", Some("503"));
+}
+
+#[test]
+fn bare_text_is_remembered_for_the_message_of_a_truncation() {
+    let run = chat(
+        [
+            opening(0, "call_1", "now", "{"),
+            "upstream error: read ECONNRESET\n".to_owned(),
+        ]
+        .concat(),
+    );
+    assert_eq!(
+        (run.end, run.error().kind()),
+        (End::Truncated, ErrorKind::Truncated)
+    );
+    assert!(
+        run.error().message().contains("ECONNRESET"),
+        "{}",
+        run.error()
+    );
+}
+
+#[test]
+fn an_empty_chunk_and_a_bare_end_are_a_truncation() {
+    let run = chat(choices(
+        json!([{"index": 0, "delta": {"content": ""}, "finish_reason": null}]),
+    ));
+    assert_eq!(run.error().kind(), ErrorKind::Truncated);
+}
+
+#[test]
+fn an_error_member_that_says_nothing_is_none() {
+    for nothing in [json!(null), json!(false), json!(""), json!({})] {
+        let chunk = data(
+            &json!({"error": nothing, "choices": [{"index": 0, "delta": {"content": "fine"}}]}),
+        );
+        let run = chat([chunk, DONE.to_owned()].concat());
+        assert_eq!((run.text.as_str(), run.end), ("fine", End::Clean));
+    }
+}
+
+#[test]
+fn whole_calls_stand_beside_an_error() {
+    let run = chat(
+        [
+            opening(0, "call_1", "tide_height", "{\"port\":\"Brest\"}"),
+            opening(1, "call_2", "moon_phase", "{\"day\""),
+            data(&json!({"error": {"message": "no"}})),
+        ]
+        .concat(),
+    );
+    let states: Vec<_> = run.calls.iter().map(|call| call.state()).collect();
+    assert_eq!(states, [CallState::Whole, CallState::Truncated]);
+}

@@ -1,0 +1,176 @@
+//! WIRE_FORMATS 9.2: the id.
+
+use std::collections::HashSet;
+
+use callstitch::AnomalyKind;
+use serde_json::{Value, json};
+
+use super::finished;
+use super::support::wire::{calls, opening, piece};
+
+/// A continuing entry with these members besides its index and its text.
+fn next(mut entry: Value, text: &str) -> String {
+    entry["index"] = json!(0);
+    if entry.get("function").is_none() {
+        entry["function"] = json!({});
+    }
+    entry["function"]["arguments"] = json!(text);
+    calls(json!([entry]))
+}
+
+fn one_call(run: &super::Run, id: Option<&str>) {
+    run.assert_whole(&[("tide_height", json!({"port": "Brest"}))]);
+    assert_eq!(run.ids(), [id]);
+}
+
+#[test]
+fn quirk_q17_id_type_and_name_on_every_delta() {
+    let again = json!({"id": "call_1", "type": "function", "function": {"name": "tide_height"}});
+    let run = finished(&[
+        next(again.clone(), ""),
+        next(again.clone(), "{\"port\":"),
+        next(again, "\"Brest\"}"),
+    ]);
+    one_call(&run, Some("call_1"));
+    run.assert_told(AnomalyKind::RepeatedName);
+}
+
+#[test]
+fn quirk_q18_an_empty_id_is_absent() {
+    let run = finished(&[
+        opening(0, "call_1", "tide_height", "{\"port\":"),
+        next(json!({"id": ""}), "\"Brest\"}"),
+    ]);
+    one_call(&run, Some("call_1"));
+    assert_eq!(run.anomalies, []);
+    let run = finished(&[opening(0, "", "tide_height", "{\"port\":\"Brest\"}")]);
+    one_call(&run, None);
+    assert_eq!(run.calls[0].wire_id(), None);
+}
+
+#[test]
+fn quirk_q19_null_id_type_and_name_are_absent() {
+    let run = finished(&[
+        opening(0, "call_1", "tide_height", "{\"port\":"),
+        next(
+            json!({"id": null, "type": null, "function": {"name": null}}),
+            "\"Brest\"}",
+        ),
+    ]);
+    one_call(&run, Some("call_1"));
+    assert_eq!(run.anomalies, []);
+}
+
+#[test]
+fn quirk_q20_an_id_that_changes_on_the_way_keeps_the_first() {
+    let run = finished(&[
+        opening(0, "call_1", "tide_height", "{\"port\":"),
+        next(json!({"id": "call_x"}), "\"Bre"),
+        next(json!({"id": "call_y"}), "st\"}"),
+    ]);
+    one_call(&run, Some("call_1"));
+    run.assert_told(AnomalyKind::DriftingId);
+    // The name again, but the text is unfinished and goes on: no new call (D5).
+    let run = finished(&[
+        opening(0, "call_1", "tide_height", "{\"port\":"),
+        next(
+            json!({"id": "call_x", "function": {"name": "tide_height"}}),
+            "\"Brest\"}",
+        ),
+    ]);
+    one_call(&run, Some("call_1"));
+}
+
+#[test]
+fn quirk_q21_a_number_as_id_is_read_in_decimal() {
+    let run = finished(&[
+        next(
+            json!({"id": 17, "function": {"name": "tide_height"}}),
+            "{\"port\":",
+        ),
+        next(json!({"id": 17}), "\"Brest\"}"),
+    ]);
+    one_call(&run, Some("17"));
+}
+
+#[test]
+fn quirk_q22_the_text_null_is_no_id() {
+    let run = finished(&[
+        opening(0, "call_1", "tide_height", "{\"port\":"),
+        next(json!({"id": "null"}), "\"Brest\"}"),
+    ]);
+    one_call(&run, Some("call_1"));
+    assert_eq!(run.anomalies, []);
+}
+
+#[test]
+fn quirk_q23_two_calls_with_one_id_are_two_calls_with_two_ids() {
+    for second in [0, 1] {
+        let run = finished(&[
+            opening(0, "call_1", "tide_height", "{\"port\":\"Brest\"}"),
+            opening(second, "call_1", "tide_height", "{\"port\":\"Oban\"}"),
+        ]);
+        run.assert_whole(&[
+            ("tide_height", json!({"port": "Brest"})),
+            ("tide_height", json!({"port": "Oban"})),
+        ]);
+        assert_eq!(run.ids(), [Some("call_1"), None], "the first keeps it");
+        assert_eq!(run.calls[1].wire_id(), Some("call_1"));
+        run.assert_told(AnomalyKind::SharedId);
+    }
+}
+
+#[test]
+fn quirk_q24_ids_are_passed_through_as_they_are() {
+    for id in ["call_0", "functions.tide_height:0", "Qz81mPw0t", "äöü 1"] {
+        let run = finished(&[opening(0, id, "tide_height", "{\"port\":\"Brest\"}")]);
+        one_call(&run, Some(id));
+    }
+}
+
+#[test]
+fn quirk_q25_an_id_after_the_name_is_filled_in() {
+    let named =
+        |id: Value, text: &str| next(json!({"id": id, "function": {"name": "tide_height"}}), text);
+    for late in [
+        [
+            named(Value::Null, ""),
+            next(json!({"id": "call_1"}), "{\"port\":\"Brest\"}"),
+        ],
+        [
+            named(Value::Null, "{\"port\":"),
+            named(json!("call_1"), "\"Brest\"}"),
+        ],
+    ] {
+        let run = finished(&late);
+        one_call(&run, Some("call_1"));
+        run.assert_told(AnomalyKind::LateId);
+    }
+}
+
+#[test]
+fn quirk_q26_calls_without_any_id_get_made_ones() {
+    let named = |index: i64| {
+        calls(
+            json!([{"index": index, "function": {"name": "tide_height", "arguments": "{\"port\":\"Brest\"}"}}]),
+        )
+    };
+    let run = finished(&[named(0), named(1)]);
+    let tide = || ("tide_height", json!({"port": "Brest"}));
+    run.assert_whole(&[tide(), tide()]);
+    assert_eq!(run.ids(), [None, None]);
+    let ids: HashSet<&str> = run.calls.iter().map(|call| call.id()).collect();
+    assert_eq!(ids.len(), 2, "made ids differ");
+    run.assert_told(AnomalyKind::MissingId);
+}
+
+#[test]
+fn quirk_q27_an_id_inside_the_function_is_the_last_resort() {
+    let inner = json!({"function": {"name": "tide_height", "id": "call_in"}});
+    let run = finished(&[next(inner.clone(), "{\"port\":\"Brest\"}")]);
+    one_call(&run, Some("call_in"));
+    let mut both = inner;
+    both["id"] = json!("call_out");
+    let run = finished(&[next(both, "{\"port\":"), piece(0, "\"Brest\"}")]);
+    one_call(&run, Some("call_out"));
+}

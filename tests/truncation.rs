@@ -1,0 +1,585 @@
+//! How a stream can end, and what the calls are worth then: WIRE_FORMATS 11.6 row by row, and the policies of `EmitWhen`.
+
+#![allow(
+    missing_docs,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing
+)]
+
+mod support;
+
+use callstitch::{
+    AnomalyKind, CallState, ClosedBy, Config, EmitWhen, End, Error, ErrorKind, ProblemKind,
+    RepairLevel, ToolCallParser, WireFormat,
+};
+use serde_json::{Value, json};
+use support::run::{Gathering, Run, both, both_with, config};
+use support::wire::{
+    DONE, block_stop, choices, data, event, input, message, message_delta, message_start, opening,
+    piece, reason, tool_start,
+};
+
+const BREST: &str = "{\"port\":\"Brest\"}";
+
+fn chat(chunks: &[String]) -> Run {
+    both(WireFormat::OpenAiChat, chunks.concat())
+}
+
+fn call(text: &str) -> String {
+    opening(0, "call_1", "tide_height", text)
+}
+
+fn done() -> String {
+    DONE.to_owned()
+}
+
+/// State, what closed it, and the finish reason that its evidence holds.
+fn evidence(run: &Run, at: usize) -> (CallState, ClosedBy, Option<&str>) {
+    let call = &run.calls[at];
+    let evidence = call.evidence();
+    (
+        call.state(),
+        evidence.closed_by,
+        evidence.finish_reason.as_deref(),
+    )
+}
+
+#[test]
+fn at_the_clean_terminal_the_text_decides() {
+    for (text, state) in [
+        (BREST, CallState::Whole),
+        ("{}", CallState::Whole),
+        ("", CallState::Whole),
+        (" ", CallState::Whole),
+        ("null", CallState::Whole),
+        ("{\"port\":\"Brest\",}", CallState::Repaired),
+        ("{\"port\":\"Br", CallState::Truncated),
+        ("{\"port\"", CallState::Truncated),
+        (
+            "{\"port\":\"Brest\"}{\"port\":\"Oban\"}",
+            CallState::Malformed,
+        ),
+        ("17", CallState::Malformed),
+        ("[1]", CallState::Malformed),
+        ("true", CallState::Malformed),
+    ] {
+        let run = chat(&[call(text), reason("tool_calls"), done()]);
+        assert_eq!(
+            evidence(&run, 0),
+            (state, ClosedBy::Terminal, Some("tool_calls")),
+            "{text:?}"
+        );
+        assert_eq!((run.end, run.error.is_none()), (End::Clean, true));
+        assert_eq!(run.calls[0].arguments().raw(), text, "the text as sent");
+    }
+}
+
+#[test]
+fn the_evidence_names_the_event_that_closed_the_call() {
+    let before = [call(BREST), reason("tool_calls")].concat();
+    let run = chat(&[before.clone(), done()]);
+    assert_eq!(run.calls[0].evidence().offset, before.len() as u64);
+    // A body that ends without a terminal closes at its last byte.
+    let run = chat(std::slice::from_ref(&before));
+    assert_eq!(run.calls[0].evidence().offset, before.len() as u64);
+    let stop = [
+        message_start(),
+        tool_start(0, "toolu_1", "now"),
+        input(0, "{}"),
+    ]
+    .concat();
+    let run = both(
+        WireFormat::Anthropic,
+        [stop.clone(), block_stop(0)].concat(),
+    );
+    assert_eq!(run.calls[0].evidence().offset, stop.len() as u64);
+}
+
+/// Reasons that say that the answer was cut or thrown away.
+const CUTTING: &[(&str, End)] = &[
+    ("length", End::Truncated),
+    ("max_tokens", End::Truncated),
+    ("model_length", End::Truncated),
+    ("content_filter", End::Clean),
+    ("error", End::Error),
+];
+
+#[test]
+fn a_cutting_reason_makes_blank_cut_and_scalar_text_incomplete_and_spares_whole_objects() {
+    for &(cutting, end) in CUTTING {
+        for (text, usable) in [
+            (BREST, true),
+            ("", false),
+            (" ", false),
+            ("null", false),
+            ("{\"port\":\"Br", false),
+            ("{\"port\":", false),
+            ("1", false),
+            ("\"Br", false),
+        ] {
+            let run = chat(&[call(text), reason(cutting), done()]);
+            assert_eq!(run.calls[0].is_usable(), usable, "{cutting} {text:?}");
+            assert_eq!(
+                run.calls[0].evidence().finish_reason.as_deref(),
+                Some(cutting)
+            );
+            assert_eq!(run.end, end, "{cutting}");
+        }
+    }
+}
+
+#[test]
+fn a_cutting_reason_means_the_last_call_alone() {
+    let run = chat(&[
+        call(""),
+        opening(1, "call_2", "moon_phase", "{\"day\":"),
+        reason("length"),
+        done(),
+    ]);
+    let states: Vec<_> = run.calls.iter().map(|call| call.state()).collect();
+    assert_eq!(states, [CallState::Whole, CallState::Truncated]);
+}
+
+#[test]
+fn blank_and_begun_text_differ_in_what_they_state() {
+    let run = chat(&[call(""), reason("length"), done()]);
+    let arguments = run.calls[0].arguments();
+    assert_eq!(arguments.problem().unwrap().kind(), ProblemKind::Blank);
+    assert_eq!((arguments.recovered(), arguments.raw()), (None, ""));
+    let run = chat(&[call("{\"port\":\"Br"), reason("length"), done()]);
+    let arguments = run.calls[0].arguments();
+    assert_eq!(arguments.problem().unwrap().kind(), ProblemKind::Truncated);
+    assert_eq!(arguments.recovered().unwrap()["port"], "Br");
+    assert!(arguments.object().is_err());
+}
+
+#[test]
+fn done_without_a_reason_is_as_clean() {
+    let run = chat(&[call(BREST), done()]);
+    assert_eq!(
+        evidence(&run, 0),
+        (CallState::Whole, ClosedBy::Terminal, None)
+    );
+    assert_eq!((run.end, run.finish_reasons.len()), (End::Clean, 0));
+    let run = chat(&[call("{\"port\":\"Br"), done()]);
+    assert_eq!(run.calls[0].state(), CallState::Truncated);
+    assert_eq!(run.end, End::Clean);
+}
+
+#[test]
+fn a_bare_end_after_a_reason_is_as_clean() {
+    for text in [BREST, "{}", ""] {
+        let run = chat(&[call(text), reason("tool_calls")]);
+        assert_eq!(
+            evidence(&run, 0),
+            (CallState::Whole, ClosedBy::FinishReason, Some("tool_calls"))
+        );
+        assert_eq!((run.end, run.error.is_none()), (End::Clean, true));
+    }
+    // A call or a text that comes after the reason needs an end of its own only where it is cut.
+    let run = chat(&[call("{\"port\":"), reason("tool_calls"), piece(0, "\"Br")]);
+    assert_eq!(run.calls[0].state(), CallState::Truncated);
+}
+
+#[test]
+fn a_bare_end_leaves_only_whole_objects_that_say_something() {
+    for (text, state) in [
+        (BREST, CallState::Whole),
+        ("{}", CallState::Truncated),
+        (" { } ", CallState::Truncated),
+        ("", CallState::Truncated),
+        ("null", CallState::Truncated),
+        ("{\"port\":\"Br", CallState::Truncated),
+        ("{", CallState::Truncated),
+    ] {
+        let run = chat(&[call(text)]);
+        assert_eq!(
+            evidence(&run, 0),
+            (state, ClosedBy::Unconfirmed, None),
+            "{text:?}"
+        );
+        assert_eq!(run.end, End::Truncated);
+        assert_eq!(run.error().kind(), ErrorKind::Truncated);
+    }
+    // Nothing is repaired that nobody vouches for.
+    for text in [
+        "{\"port\":\"Brest\",}",
+        "```json\n{\"port\":\"Brest\"}\n```",
+    ] {
+        let run = chat(&[call(text)]);
+        assert!(!run.calls[0].is_usable(), "{text:?}");
+    }
+}
+
+#[test]
+fn an_error_delivers_ended_calls_then_open_ones_then_itself() {
+    let error =
+        event(&json!({"type": "error", "error": {"type": "overloaded_error", "message": "no"}}));
+    let body = [
+        message_start(),
+        tool_start(0, "toolu_1", "tide_height"),
+        input(0, BREST),
+        block_stop(0),
+        tool_start(1, "toolu_2", "moon_phase"),
+        input(1, "{\"day\":3"),
+        error,
+    ];
+    let run = both(WireFormat::Anthropic, body.concat());
+    assert_eq!(
+        evidence(&run, 0),
+        (CallState::Whole, ClosedBy::BlockStop, None)
+    );
+    assert_eq!(
+        evidence(&run, 1),
+        (CallState::Truncated, ClosedBy::Error, None)
+    );
+    assert_eq!(run.error().kind(), ErrorKind::Provider);
+    // The calls of a wire without closes: each on its own.
+    let run = chat(&[
+        call(BREST),
+        opening(1, "call_2", "moon_phase", "{\"day\":3"),
+        opening(2, "call_3", "now", "{}"),
+        opening(3, "call_4", "now", ""),
+        data(&json!({"error": {"message": "no"}})),
+    ]);
+    let states: Vec<_> = run.calls.iter().map(|call| call.state()).collect();
+    assert_eq!(states[0], CallState::Whole);
+    assert_eq!(states[1..], [CallState::Truncated; 3]);
+    assert!(
+        run.calls
+            .iter()
+            .all(|call| call.evidence().closed_by == ClosedBy::Error)
+    );
+}
+
+#[test]
+fn a_transport_that_dies_is_a_truncation_with_its_cause() {
+    let mut parser = ToolCallParser::with_config(WireFormat::OpenAiChat, config());
+    let mut gathering = Gathering::default();
+    gathering.take(
+        parser.push(
+            [call(BREST), opening(1, "call_2", "now", "{")]
+                .concat()
+                .as_bytes(),
+        ),
+    );
+    let cause = std::io::Error::other("reset by peer");
+    let error = Error::new(ErrorKind::Transport, parser.offset(), "it died").with_source(cause);
+    gathering.take(parser.abort_with(error));
+    assert_eq!(parser.push(DONE.as_bytes()).count(), 0);
+    assert_eq!(parser.finish().count(), 0);
+    let run = gathering.run(
+        parser.end().unwrap(),
+        parser.anomalies().to_vec(),
+        parser.format(),
+    );
+    let states: Vec<_> = run.calls.iter().map(|call| call.state()).collect();
+    assert_eq!(states, [CallState::Whole, CallState::Truncated]);
+    assert_eq!(
+        (run.end, run.error().kind()),
+        (End::Truncated, ErrorKind::Transport)
+    );
+    let source = std::error::Error::source(run.error()).unwrap();
+    assert_eq!(source.to_string(), "reset by peer");
+}
+
+#[test]
+fn a_reason_that_lies_makes_no_cut_call_whole() {
+    for lie in ["tool_calls", "stop", "function_call", "end_turn"] {
+        let run = chat(&[call("{\"port\":\"Br"), reason(lie), done()]);
+        assert_eq!(run.calls[0].state(), CallState::Truncated, "{lie}");
+        assert_eq!(run.calls[0].arguments().recovered().unwrap()["port"], "Br");
+    }
+}
+
+#[test]
+fn the_upstreams_own_reason_outranks_one_that_says_all_is_well() {
+    let ending = |said: &str, native: &str| {
+        choices(
+            json!([{"index": 0, "delta": {}, "finish_reason": said, "native_finish_reason": native}]),
+        )
+    };
+    for native in ["max_tokens", "max_output_tokens", "length", "MAX_TOKENS"] {
+        let run = chat(&[call(""), ending("tool_calls", native), done()]);
+        assert_eq!(run.calls[0].state(), CallState::Truncated, "{native}");
+        assert_eq!(run.end, End::Truncated);
+        assert_eq!(
+            run.calls[0].evidence().finish_reason.as_deref(),
+            Some(native)
+        );
+    }
+    // It does not soften one that says that the answer was cut.
+    let run = chat(&[call(""), ending("length", "completed"), done()]);
+    assert_eq!(
+        (run.calls[0].state(), run.end),
+        (CallState::Truncated, End::Truncated)
+    );
+    // A whole object stays whole under it.
+    let run = chat(&[call(BREST), ending("tool_calls", "max_tokens"), done()]);
+    assert_eq!(run.calls[0].state(), CallState::Whole);
+}
+
+#[test]
+fn a_call_that_the_provider_could_not_read_is_not_believed() {
+    let run = chat(&[call(BREST), reason("malformed_function_call"), done()]);
+    assert_eq!(run.calls[0].state(), CallState::Malformed);
+    assert_eq!(
+        run.calls[0].arguments().problem().unwrap().kind(),
+        ProblemKind::Rejected
+    );
+    assert_eq!(run.end, End::Error);
+}
+
+#[test]
+fn free_text_is_complete_only_where_somebody_says_so() {
+    let custom = || {
+        support::wire::calls(json!([{"index": 0, "id": "call_1", "type": "custom",
+            "custom": {"name": "patch", "input": "*** Begin"}}]))
+    };
+    for (ending, state) in [
+        (vec![reason("tool_calls"), done()], CallState::FreeForm),
+        (vec![reason("tool_calls")], CallState::FreeForm),
+        (vec![done()], CallState::FreeForm),
+        (vec![reason("length"), done()], CallState::Truncated),
+        (vec![], CallState::Truncated),
+        (vec![data(&json!({"error": "no"}))], CallState::Truncated),
+    ] {
+        let run = chat(&[custom(), ending.concat()]);
+        assert_eq!(run.calls[0].state(), state, "{ending:?}");
+        assert_eq!(run.calls[0].arguments().raw(), "*** Begin");
+    }
+}
+
+#[test]
+fn each_choice_has_a_reason_of_its_own() {
+    let of = |choice: u32, delta: Value, reason: Value| {
+        choices(json!([{"index": choice, "delta": delta, "finish_reason": reason}]))
+    };
+    let header = json!({"tool_calls": [{"index": 0, "id": "call_a", "function": {"name": "now", "arguments": ""}}]});
+    let other = json!({"tool_calls": [{"index": 0, "id": "call_b", "function": {"name": "now", "arguments": ""}}]});
+    let run = chat(&[
+        of(0, header, Value::Null),
+        of(1, other, Value::Null),
+        of(1, json!({}), json!("length")),
+        of(0, json!({}), json!("tool_calls")),
+        done(),
+    ]);
+    let states: Vec<_> = run
+        .calls
+        .iter()
+        .map(|call| (call.choice(), call.state()))
+        .collect();
+    assert_eq!(states, [(0, CallState::Whole), (1, CallState::Truncated)]);
+}
+
+#[test]
+fn an_anthropic_block_without_its_stop_is_judged_by_the_stop_reason() {
+    for (reason, state, end) in [
+        ("tool_use", CallState::Whole, End::Clean),
+        ("end_turn", CallState::Whole, End::Clean),
+        ("max_tokens", CallState::Truncated, End::Truncated),
+        (
+            "model_context_window_exceeded",
+            CallState::Truncated,
+            End::Truncated,
+        ),
+        ("refusal", CallState::Truncated, End::Clean),
+    ] {
+        let run = both(
+            WireFormat::Anthropic,
+            message(reason, &[tool_start(0, "toolu_1", "now"), input(0, "")]),
+        );
+        assert_eq!((run.calls[0].state(), run.end), (state, end), "{reason}");
+    }
+}
+
+#[test]
+fn a_closed_block_with_text_that_does_not_stand_waits_for_the_reason() {
+    let run = both(
+        WireFormat::Anthropic,
+        message(
+            "max_tokens",
+            &[
+                tool_start(0, "toolu_1", "now"),
+                input(0, "{\"a\":1,"),
+                block_stop(0),
+            ],
+        ),
+    );
+    assert_eq!(
+        evidence(&run, 0),
+        (
+            CallState::Truncated,
+            ClosedBy::BlockStop,
+            Some("max_tokens")
+        )
+    );
+    // One that stands does not wait: it is there before the message ends.
+    let mut parser = ToolCallParser::new(WireFormat::Anthropic);
+    let body = [
+        tool_start(0, "toolu_1", "now"),
+        input(0, "{}"),
+        block_stop(0),
+    ]
+    .concat();
+    let call = parser
+        .push(body.as_bytes())
+        .find_map(|event| event.ok()?.into_call());
+    assert_eq!(call.unwrap().evidence().closed_by, ClosedBy::BlockStop);
+    let rest = message_delta("tool_use");
+    assert!(
+        parser
+            .push(rest.as_bytes())
+            .all(|event| event.unwrap().into_call().is_none())
+    );
+}
+
+fn emitting(when: EmitWhen, chunks: &[String]) -> Run {
+    let policy = || -> Config { config().emit(when) };
+    both_with(WireFormat::OpenAiChat, policy, chunks.concat())
+}
+
+#[test]
+fn at_the_terminal_is_the_default_and_waits_for_it() {
+    let mut parser = ToolCallParser::new(WireFormat::OpenAiChat);
+    let early = [
+        call(BREST),
+        opening(1, "call_2", "now", "{}"),
+        reason("tool_calls"),
+    ]
+    .concat();
+    let calls = |parser: &mut ToolCallParser, text: &str| {
+        parser
+            .push(text.as_bytes())
+            .filter_map(|event| event.unwrap().into_call())
+            .count()
+    };
+    assert_eq!(calls(&mut parser, &early), 0);
+    assert_eq!(parser.in_progress().count(), 2);
+    assert_eq!(calls(&mut parser, DONE), 2);
+}
+
+#[test]
+fn at_the_finish_reason_is_early_and_loses_what_comes_later() {
+    let run = emitting(
+        EmitWhen::FinishReason,
+        &[call(BREST), reason("tool_calls"), done()],
+    );
+    assert_eq!(
+        evidence(&run, 0),
+        (CallState::Whole, ClosedBy::FinishReason, Some("tool_calls"))
+    );
+    assert_eq!(run.end, End::Clean);
+    // The hazard (Q57): a stop after every chunk seals the call before its text; the loss is told.
+    let run = emitting(
+        EmitWhen::FinishReason,
+        &[
+            call(""),
+            reason("stop"),
+            piece(0, BREST),
+            reason("stop"),
+            done(),
+        ],
+    );
+    assert_eq!(run.calls[0].arguments().raw(), "");
+    assert_eq!(run.calls.len(), 1, "the late text is no second call");
+    run.assert_told(AnomalyKind::LateFragment);
+    // One choice's reason closes that choice alone.
+    let other = choices(
+        json!([{"index": 1, "delta": {"tool_calls": [{"index": 0, "id": "call_b", "function": {"name": "now", "arguments": "{\"a\":"}}]}}]),
+    );
+    let rest = choices(
+        json!([{"index": 1, "delta": {"tool_calls": [{"index": 0, "function": {"arguments": "1}"}}]}, "finish_reason": "stop"}]),
+    );
+    let run = emitting(
+        EmitWhen::FinishReason,
+        &[call(BREST), other, reason("stop"), rest, done()],
+    );
+    let states: Vec<_> = run.calls.iter().map(|call| call.state()).collect();
+    assert_eq!(states, [CallState::Whole, CallState::Whole]);
+}
+
+#[test]
+fn when_the_next_call_opens_is_early_and_spares_what_is_not_whole() {
+    let run = emitting(
+        EmitWhen::NextCall,
+        &[
+            call(BREST),
+            opening(1, "call_2", "now", "{}"),
+            reason("tool_calls"),
+            done(),
+        ],
+    );
+    assert_eq!(
+        evidence(&run, 0),
+        (CallState::Whole, ClosedBy::NextCall, None)
+    );
+    assert_eq!(evidence(&run, 1).1, ClosedBy::Terminal);
+    // Interleaved calls: the first is not whole when the second opens, and goes on.
+    let run = emitting(
+        EmitWhen::NextCall,
+        &[
+            call("{\"port\":"),
+            opening(1, "call_2", "now", "{"),
+            piece(0, "\"Brest\"}"),
+            piece(1, "}"),
+            done(),
+        ],
+    );
+    assert!(
+        run.calls
+            .iter()
+            .all(|call| call.state() == CallState::Whole)
+    );
+    // The hazard (Q36): `{}` first and the object after the next call opened; the loss is told.
+    let run = emitting(
+        EmitWhen::NextCall,
+        &[
+            call("{}"),
+            opening(1, "call_2", "now", ""),
+            piece(0, BREST),
+            done(),
+        ],
+    );
+    assert_eq!(run.calls[0].arguments().raw(), "{}");
+    run.assert_told(AnomalyKind::LateFragment);
+}
+
+#[test]
+fn without_repair_whole_calls_stand_and_the_rest_is_flagged() {
+    let strict = || config().repair(RepairLevel::None);
+    for (text, state) in [
+        (BREST, CallState::Whole),
+        ("{\"port\":\"Brest\",}", CallState::Malformed),
+        ("{\"port\":\"Br", CallState::Truncated),
+    ] {
+        let body = [call(text), done()].concat();
+        let run = both_with(WireFormat::OpenAiChat, strict, body);
+        assert_eq!(run.calls[0].state(), state, "{text:?}");
+    }
+}
+
+#[test]
+fn text_after_the_terminal_of_one_message_needs_a_terminal_of_its_own() {
+    // Several messages in one body: a second one that is cut is a truncation.
+    let first = message(
+        "tool_use",
+        &[
+            tool_start(0, "toolu_1", "tide_height"),
+            input(0, BREST),
+            block_stop(0),
+        ],
+    );
+    let second = [
+        message_start(),
+        tool_start(0, "toolu_2", "now"),
+        input(0, "{"),
+    ]
+    .concat();
+    let run = both(WireFormat::Anthropic, [first, second].concat());
+    let states: Vec<_> = run.calls.iter().map(|call| call.state()).collect();
+    assert_eq!(states, [CallState::Whole, CallState::Truncated]);
+    assert_eq!(run.end, End::Truncated);
+}
