@@ -167,14 +167,16 @@ impl Slots {
                         entry.1 = slot;
                     }
                 }
-                Err(at) if opened || self.another_alias() => {
+                Err(at) if opened || self.another_alias(0) => {
                     self.labels.insert(at, ((key.choice, index), slot));
                 }
                 Err(_) => {}
             }
         }
         for id in [key.id, key.item_id].into_iter().flatten() {
-            if self.identified(key.choice, id) != Some(slot) && (opened || self.another_alias()) {
+            if self.identified(key.choice, id) != Some(slot)
+                && (opened || self.another_alias(id.len()))
+            {
                 let slots = self.ids.entry(id.to_owned()).or_default();
                 match slots.iter_mut().find(|(choice, _)| *choice == key.choice) {
                     Some(known) => known.1 = slot,
@@ -220,8 +222,8 @@ impl Slots {
 
     /// Whether one more label or id is remembered for a call that is known already. An id that drifts with every fragment
     /// must not be remembered for ever; its call is found without it.
-    fn another_alias(&mut self) -> bool {
-        let room = self.aliases < ALIASES.saturating_mul(self.calls);
+    fn another_alias(&mut self, bytes: usize) -> bool {
+        let room = bytes <= ALIAS_BYTES && self.aliases < ALIASES.saturating_mul(self.calls);
         self.aliases += usize::from(room);
         room
     }
@@ -531,9 +533,11 @@ impl Slots {
     }
 }
 
-/// How many more labels and ids a call has than those it was opened with, on the average of all calls: a late id, an item id, an
-/// index that came late, and some that drift.
-const ALIASES: usize = 8;
+/// Ids and labels kept for a call beside those it was opened with. Servers that drift send a fresh one with every piece
+/// (WIRE_FORMATS Q10, Q20): what is not kept is routed as any unknown id is.
+const ALIASES: usize = 64;
+/// A longer id is not kept as an alias.
+const ALIAS_BYTES: usize = 256;
 
 /// A label; negative means absent (WIRE_FORMATS Q6).
 #[inline]
