@@ -199,6 +199,14 @@ impl Accumulator {
         if self.state == State::Over {
             return;
         }
+        self.take_in(delta);
+        if self.queue.len() > self.config.max_queued_events && self.state != State::Over {
+            self.limit("max_queued_events", self.config.max_queued_events);
+        }
+    }
+
+    #[inline]
+    fn take_in(&mut self, delta: &Delta<'_>) {
         match delta {
             Delta::Call(call) => self.call(call),
             Delta::Arguments {
@@ -378,6 +386,11 @@ impl Accumulator {
     fn call(&mut self, delta: &CallDelta<'_>) {
         let mut delta = *delta;
         delta.key.choice = self.choice(delta.key.choice);
+        // The fields are public: what says nothing is absent, whoever filled it in.
+        let says = |text: &&str| !text.is_empty();
+        delta.key.id = delta.key.id.filter(says);
+        delta.key.item_id = delta.key.item_id.filter(says);
+        delta.name = delta.name.filter(says);
         let routed = self.slots.route(&delta, &self.calls);
         let (slot, opened) = match routed.place {
             Place::Slot(slot) => (slot, false),
@@ -394,6 +407,16 @@ impl Accumulator {
         };
         if self.state == State::Ended {
             self.state = State::Running;
+        }
+        if delta
+            .key
+            .index
+            .is_some_and(|index| index > self.config.max_index)
+        {
+            return self.limit(
+                "max_index",
+                usize::try_from(self.config.max_index).unwrap_or(0),
+            );
         }
         self.slots.touched(slot, &delta.key, opened);
         if let Some(kind) = routed.anomaly {
@@ -768,7 +791,11 @@ impl Accumulator {
         let vouched = !matches!(by, ClosedBy::Unconfirmed | ClosedBy::Error);
         // The mirrors are found before anything ends: both texts are still here.
         let mirrors: SmallVec<[SlotId; 4]> = (0..self.calls.0.len())
-            .filter(|&at| self.is_mirror(at))
+            .filter(|&at| {
+                let call = self.calls.call(at);
+                let ends = |of: u32| choice.is_none_or(|choice| of == choice);
+                call.is_some_and(|call| ends(call.choice)) && self.is_mirror(at)
+            })
             .collect();
         for at in 0..self.calls.0.len() {
             let Some(slot) = self

@@ -34,7 +34,9 @@ pub struct Config {
     pub(crate) max_total_arguments_bytes: usize,
     pub(crate) max_calls: usize,
     pub(crate) max_choices: u32,
+    pub(crate) max_index: i64,
     pub(crate) max_name_bytes: usize,
+    pub(crate) max_queued_events: usize,
     pub(crate) max_depth: usize,
     pub(crate) repair: RepairLevel,
     pub(crate) emit: EmitWhen,
@@ -104,7 +106,9 @@ impl Default for Config {
             max_total_arguments_bytes: 64 << 20,
             max_calls: 1024,
             max_choices: 128,
+            max_index: u32::MAX as i64,
             max_name_bytes: 4096,
+            max_queued_events: 1 << 20,
             max_depth: 127,
             repair: RepairLevel::Lossless,
             emit: EmitWhen::Terminal,
@@ -151,6 +155,24 @@ impl Config {
     #[must_use]
     pub fn max_choices(mut self, choices: u32) -> Self {
         self.max_choices = choices;
+        self
+    }
+
+    /// The highest index that a wire may give a call. Default 2³² − 1. An index is a label, and nothing is allocated for its
+    /// value: the limit is for the caller, who may take [`wire_index`](crate::ToolCall::wire_index) for a position. Servers are
+    /// known that count from any number (WIRE_FORMATS 9.1), none that needs more than 32 bits.
+    #[must_use]
+    pub fn max_index(mut self, index: u32) -> Self {
+        self.max_index = i64::from(index);
+        self
+    }
+
+    /// Events that wait to be taken out. Default 1,048,576: a recorded body of 100 MB pushed as one chunk makes fewer. Cost: some
+    /// hundred bytes each. It counts what one push leaves, so it depends on the chunks as no other limit does. Anomalies need no
+    /// limit of their own: each kind is told once a call.
+    #[must_use]
+    pub fn max_queued_events(mut self, events: usize) -> Self {
+        self.max_queued_events = events;
         self
     }
 
@@ -222,7 +244,9 @@ impl fmt::Debug for Config {
             .field("max_total_arguments_bytes", &self.max_total_arguments_bytes)
             .field("max_calls", &self.max_calls)
             .field("max_choices", &self.max_choices)
+            .field("max_index", &self.max_index)
             .field("max_name_bytes", &self.max_name_bytes)
+            .field("max_queued_events", &self.max_queued_events)
             .field("max_depth", &self.max_depth)
             .field("repair", &self.repair)
             .field("emit", &self.emit)

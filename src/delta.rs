@@ -192,6 +192,9 @@ pub struct CallDelta<'a> {
     pub cut: bool,
     /// The id and name of this delta replace those held, as long as the call was not emitted (WIRE_FORMATS 11.2.4).
     pub authoritative: bool,
+    /// Bytes that the decoder itself holds for this call, where it gathers what it cannot say yet: they count towards
+    /// [`max_total_arguments_bytes`](crate::Config::max_total_arguments_bytes).
+    pub held_bytes: usize,
 }
 
 impl<'a> CallDelta<'a> {

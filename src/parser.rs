@@ -6,7 +6,9 @@ use crate::call::PartialCall;
 use crate::config::Config;
 use crate::error::{Error, ErrorKind};
 use crate::event::End;
-use crate::framing::{Frame, FrameLimits, FrameSink, Framing, FramingKind, Origin, sniff};
+use crate::framing::{
+    Frame, FrameLimits, FrameSink, Framing, FramingKind, MAX_PADDING, Origin, sniff, sniff_solid,
+};
 use crate::wire::{Decoder, Detector, Verdict, WireFormat, error_decoder, known_names};
 
 /// Bytes of a provider's stream in, events out. No runtime, no clock, no lifetimes; `Send`, `Sync` and `Unpin`.
@@ -295,17 +297,16 @@ impl ToolCallParser {
         };
         // Nearly every body shows its framing in its first chunk.
         let mut joined = std::mem::take(first);
+        // Bytes that are longer than a prelude and did not tell are white space: only what is new can tell.
+        let padded = joined.len() > TELLING_BYTES;
         joined.extend_from_slice(chunk);
-        match sniff(&joined) {
+        let seen = if padded && joined.len() <= MAX_PADDING {
+            sniff_solid(chunk)
+        } else {
+            sniff(&joined)
+        };
+        match seen {
             Some(seen) => self.begin(seen, &joined),
-            None if joined.len() > self.limits.line => {
-                let message = format!(
-                    "the limit max_event_bytes of {} was passed by bytes that begin no event",
-                    self.limits.line
-                );
-                self.accumulator
-                    .abort(Error::new(ErrorKind::Limit, joined.len() as u64, message));
-            }
             None => self.framing = Stage::Sniffing(joined),
         }
     }
@@ -375,11 +376,17 @@ impl FrameSink for Reader<'_> {
     #[inline]
     fn repeated(&mut self, rest: &[u8], offset: u64) -> usize {
         match self.decoding {
-            Decoding::Decoding { decoder, .. } => {
+            Decoding::Decoding { decoder, .. } if !self.accumulator.is_over() => {
+                let before = self.accumulator.offset();
                 self.accumulator.at(offset);
-                decoder.repeated(rest, self.accumulator)
+                let taken = decoder.repeated(rest, self.accumulator);
+                if taken == 0 {
+                    // Nothing was read here: what ends the stream next stands where the last event did.
+                    self.accumulator.at(before);
+                }
+                taken
             }
-            Decoding::Detecting { .. } => 0,
+            _ => 0,
         }
     }
 }
@@ -387,6 +394,10 @@ impl FrameSink for Reader<'_> {
 /// One frame to whoever reads it.
 #[inline]
 fn take(frame: Frame<'_>, decoding: &mut Decoding, accumulator: &mut Accumulator) {
+    // The rest of a chunk in which the stream ended is nothing, as the chunks after it are.
+    if accumulator.is_over() {
+        return;
+    }
     match decoding {
         Decoding::Decoding { decoder, .. } => {
             accumulator.at(frame.offset);
@@ -438,7 +449,11 @@ fn detect(frame: Frame<'_>, decoding: &mut Decoding, accumulator: &mut Accumulat
     }
 }
 
-/// A body that tells nothing of its format in so many bytes is of none that is known.
+/// A binary prelude has so many bytes, and a BOM fewer.
+const TELLING_BYTES: usize = 16;
+
+/// A body that tells nothing of its format in so many bytes, kept frames counted with what each costs, is of none that is
+/// known.
 const UNDECIDED_BYTES: usize = 1 << 20;
 
 /// The body's format cannot be told. A provider's error is one in any format; anything else is said to be unknown.

@@ -119,6 +119,11 @@ impl Queue {
         from..self.arena.len()
     }
 
+    #[inline]
+    pub(super) fn len(&self) -> usize {
+        self.events.len() + usize::from(self.growing.is_some())
+    }
+
     #[cfg(feature = "stream")]
     pub(super) fn is_empty(&self) -> bool {
         self.events.is_empty() && self.growing.is_none()

@@ -46,6 +46,10 @@ pub struct PartialCall {
     extras: Vec<(String, String)>,
     /// Bytes held beside the text: restated and initial text, extras, names.
     beside: usize,
+    /// Bytes that the decoder holds for this call; part of `beside`.
+    held_elsewhere: usize,
+    /// Where the text begins that is no white space, from `last_value` on.
+    said_from: usize,
     text: String,
     scan: Scan,
     /// A high surrogate half at the end of the last fragment, waiting for its other half.
@@ -97,6 +101,8 @@ impl PartialCall {
             cut: false,
             extras: Vec::new(),
             beside: 0,
+            held_elsewhere: 0,
+            said_from: 0,
             text: String::new(),
             scan: Scan::default(),
             high: None,
@@ -225,6 +231,10 @@ impl PartialCall {
             replace(&mut self.status, status, &mut self.beside);
         }
         self.cut |= delta.cut;
+        if delta.held_bytes > 0 {
+            self.beside = self.beside.saturating_sub(self.held_elsewhere) + delta.held_bytes;
+            self.held_elsewhere = delta.held_bytes;
+        }
         for &(name, raw) in delta.extras {
             if serde_json::from_str::<IgnoredAny>(raw).is_err() {
                 continue;
@@ -368,15 +378,23 @@ impl PartialCall {
 
     /// Notes a fragment that opens a value and may say again all that came before it.
     fn note_value(&mut self, from: usize, whole: bool) {
+        // White space at the beginning is skipped once, not for each fragment that asks; at the end it lies between two
+        // fragments that ask, and is trimmed for one of them.
+        let blank = self
+            .text
+            .get(self.said_from..from)
+            .map_or(0, |text| text.len() - text.trim_start().len());
+        self.said_from += blank;
         let (Some(before), Some(value)) =
-            (self.text.get(self.last_value..from), self.text.get(from..))
+            (self.text.get(self.said_from..from), self.text.get(from..))
         else {
             return;
         };
-        let before = before.trim();
+        let before = before.trim_end();
         let replaces = whole && self.last_is_whole;
         if replaces || before == "{}" && whole || value.trim_start().starts_with(before) {
             self.last_value = from;
+            self.said_from = from;
         }
     }
 

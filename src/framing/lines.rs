@@ -28,6 +28,8 @@ pub(crate) struct Lines {
     document: Vec<u8>,
     /// Offset of the document's first byte.
     start: u64,
+    /// The bracket that begins the document.
+    opener: u8,
     /// Counted over all of `document`.
     brackets: Brackets,
 }
@@ -40,6 +42,7 @@ impl Lines {
             carry: Vec::new(),
             document: Vec::new(),
             start: 0,
+            opener: b'{',
             brackets: Brackets::default(),
         }
     }
@@ -165,6 +168,7 @@ impl Lines {
         } else {
             self.document.extend_from_slice(line);
             self.start = at;
+            self.opener = line.trim_ascii_start().first().copied().unwrap_or(b'{');
             self.brackets = brackets;
         }
         Ok(())
@@ -180,11 +184,12 @@ impl Lines {
     /// The next line begins a document of its own, so the open one was cut. A `{` can stand after a bracket or a colon, and
     /// after a comma in an array; which of the two encloses the comma is judged by the document's first byte.
     fn cannot_go_on_with(&self, line: &[u8]) -> bool {
-        let document = self.document.trim_ascii();
+        // A document's white space is trimmed once for each line that asks, and a line that asks ends it: the whole stays
+        // linear. Its first byte is kept, as white space before it would be trimmed again and again.
         line.first() == Some(&b'{')
-            && match document.last() {
+            && match self.document.trim_ascii_end().last() {
                 Some(b'[' | b':') => false,
-                Some(b',') => document.first() != Some(&b'['),
+                Some(b',') => self.opener != b'[',
                 _ => true,
             }
     }

@@ -2,6 +2,10 @@
 
 use super::{BOM, FramingKind};
 
+/// More white space than this before the first byte that is none is read as server-sent events, which it harms least. Proxies
+/// pad with one or two KiB.
+pub(crate) const MAX_PADDING: usize = 64 << 10;
+
 /// The framing of a body that begins with `prefix`. `None`: these bytes do not say yet (nothing, a part of a BOM, white
 /// space, or a part of a binary prelude). An answer never changes when more bytes come.
 ///
@@ -25,7 +29,16 @@ pub(crate) fn sniff(prefix: &[u8]) -> Option<FramingKind> {
         None if BOM.starts_with(prefix) => return None,
         None => prefix,
     };
-    match text.trim_ascii_start().first()? {
+    let solid = text.trim_ascii_start();
+    if text.len() - solid.len() > MAX_PADDING {
+        return Some(FramingKind::Sse);
+    }
+    sniff_solid(solid)
+}
+
+/// As [`sniff`], for bytes with nothing but a BOM and white space before them, which are not read again.
+pub(crate) fn sniff_solid(bytes: &[u8]) -> Option<FramingKind> {
+    match bytes.trim_ascii_start().first()? {
         b'[' => Some(FramingKind::JsonArray),
         b'{' => Some(FramingKind::Lines),
         _ => Some(FramingKind::Sse),

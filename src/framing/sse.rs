@@ -47,6 +47,8 @@ pub(crate) struct Sse {
     exception: bool,
     /// The open event has a known field, in this chunk or an earlier one.
     in_event: bool,
+    /// Some line inside the open event was bare text: the event's bytes are not its own alone.
+    mixed: bool,
     /// Offset of the open event's first known field.
     start: u64,
     bare: Bare,
@@ -88,6 +90,7 @@ impl Sse {
             data: Held::default(),
             exception: false,
             in_event: false,
+            mixed: false,
             start: 0,
             bare: Bare::default(),
         }
@@ -313,6 +316,7 @@ impl Sse {
                 if is_field && self.in_event && self.bare.is_empty() {
                     return Ok(());
                 }
+                self.mixed |= self.in_event;
                 self.bare.line(line, at, !is_field, self.limits.frame)
             }
         }
@@ -363,7 +367,7 @@ impl Sse {
             let from = self
                 .start
                 .checked_sub(here.base)
-                .filter(|_| !self.data.is_set);
+                .filter(|_| !self.data.is_set && !self.mixed);
             let raw = from.and_then(|from| here.lines.get(usize::try_from(from).ok()?..));
             let event = event
                 .or(self.event.get())
@@ -399,6 +403,7 @@ impl Sse {
     fn close_event(&mut self) {
         self.in_event = false;
         self.exception = false;
+        self.mixed = false;
         self.event.clear();
         self.data.clear();
     }

@@ -454,6 +454,11 @@ fn speak_entries(entries: &str, writer: &mut Writer, choice: u32, sink: &mut dyn
     });
     // What came before the fault is not in doubt.
     append(writer.piece(), choice, sink);
+    if let Some(bytes) = writer.grown() {
+        let mut delta = CallDelta::new().choice(choice).route(Route::Labelled);
+        delta.held_bytes = bytes;
+        sink.delta(&Delta::Call(delta));
+    }
     if let Some(broken) = broken {
         undecodable(broken, sink);
     }

@@ -167,32 +167,64 @@ impl<D: JsonDecoder> Json<D> {
         if frame.data.trim() == "[DONE]" {
             return self.done(sink);
         }
-        let mut documents = Vec::new();
-        let mut cursor = Cursor::new(frame.data);
-        while cursor.end().is_err() {
-            match cursor.raw() {
-                Ok(document) => documents.push(document),
-                Err(_) if frame.data.contains('\n') => {
-                    documents = frame
-                        .data
-                        .lines()
-                        .filter(|line| !line.trim().is_empty())
-                        .collect();
-                    break;
-                }
-                Err(_) => break,
+        // Twice over the text rather than a list of its documents, of which there can be as many as bytes.
+        let mut count = 0;
+        let values = Documents::values(frame.data).all(|document| {
+            count += 1;
+            document.is_some()
+        });
+        if !values && frame.data.contains('\n') {
+            let lines = || frame.data.lines().filter(|line| !line.trim().is_empty());
+            if lines().take(2).count() < 2 {
+                return undecodable(frame.data, fault, sink);
             }
+            return lines().for_each(|line| self.one_of_several(line, frame, sink));
         }
-        if documents.len() < 2 {
+        // What cannot be read ends the list, and is told; what stands before it counts.
+        let whole = if values { count } else { count - 1 };
+        if whole < 2 {
             return undecodable(frame.data, fault, sink);
         }
-        for document in documents {
-            if document.trim() == "[DONE]" {
-                self.done(sink);
-            } else if let Err(fault) = self.decoder.document(Cursor::new(document), frame, sink) {
-                undecodable(document, fault, sink);
-            }
+        for document in Documents::values(frame.data).flatten() {
+            self.one_of_several(document, frame, sink);
         }
+        if !values {
+            undecodable(frame.data, fault, sink);
+        }
+    }
+
+    fn one_of_several(&mut self, document: &str, frame: Frame<'_>, sink: &mut dyn DeltaSink) {
+        if document.trim() == "[DONE]" {
+            self.done(sink);
+        } else if let Err(fault) = self.decoder.document(Cursor::new(document), frame, sink) {
+            undecodable(document, fault, sink);
+        }
+    }
+}
+
+/// The values that stand one after another in a text; `None`, and nothing more, where one cannot be read.
+struct Documents<'a>(Option<Cursor<'a>>);
+
+impl<'a> Documents<'a> {
+    fn values(text: &'a str) -> Self {
+        Documents(Some(Cursor::new(text)))
+    }
+}
+
+impl<'a> Iterator for Documents<'a> {
+    type Item = Option<&'a str>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let cursor = self.0.as_mut()?;
+        if cursor.end().is_ok() {
+            self.0 = None;
+            return None;
+        }
+        let document = cursor.raw().ok();
+        if document.is_none() {
+            self.0 = None;
+        }
+        Some(document)
     }
 }
 
@@ -216,9 +248,9 @@ fn undecodable(data: &str, fault: Fault, sink: &mut dyn DeltaSink) {
 
 /// Text between events: a stream error if it says so, else only remembered (11.1.6).
 fn bare(data: &str, sink: &mut dyn DeltaSink) {
-    match serde_json::from_str::<Value>(data) {
-        Ok(Value::Array(items)) if items.iter().any(is_error) => report_error(data, None, sink),
-        Ok(value) if is_error(&value) => report_error(data, None, sink),
+    match message_value(data) {
+        Some(Value::Array(items)) if items.iter().any(is_error) => report_error(data, None, sink),
+        Some(value) if is_error(&value) => report_error(data, None, sink),
         _ => sink.delta(&Delta::Stray {
             text: shortened(data),
         }),
@@ -244,8 +276,7 @@ pub(crate) fn report_error(data: &str, code: Option<&str>, sink: &mut dyn DeltaS
 
 /// As [`report_error`], for an error that need not be the stream's last event.
 pub(crate) fn report(data: &str, code: Option<&str>, last: bool, sink: &mut dyn DeltaSink) {
-    let value = serde_json::from_str::<Value>(data)
-        .unwrap_or_else(|_| Value::String(shortened(data).to_owned()));
+    let value = message_value(data).unwrap_or_else(|| Value::String(shortened(data).to_owned()));
     let value = match &value {
         Value::Array(items) => items.iter().find(|item| is_error(item)).unwrap_or(&value),
         _ => &value,
@@ -325,6 +356,15 @@ impl<'a> Arguments<'a> {
 pub(crate) fn object<'a>(cursor: &mut Cursor<'a>) -> Result<Option<&'a str>, Fault> {
     let is_object = cursor.kind()? == Kind::Object;
     Ok(Some(cursor.raw()?).filter(|_| is_object))
+}
+
+/// A message as a tree of values. A tree takes up to forty times its text, and no message is this long: a longer one is read
+/// as plain text.
+fn message_value(data: &str) -> Option<Value> {
+    const TREE_BYTES: usize = 256 << 10;
+    (data.len() <= TREE_BYTES)
+        .then(|| serde_json::from_str(data).ok())
+        .flatten()
 }
 
 /// A server's message may be a whole page of HTML.

@@ -109,6 +109,8 @@ pub(super) struct Writer {
     /// The text ends in a number or a literal.
     open_scalar: bool,
     piece: String,
+    /// Bytes of the tree that were reported to the accumulator, which bounds them.
+    reported: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -143,6 +145,15 @@ impl Writer {
     /// The text written since [`next`](Self::next).
     pub(super) fn piece(&self) -> &str {
         &self.piece
+    }
+
+    /// What the tree takes up, if that is much more than what was told the last time.
+    pub(super) fn grown(&mut self) -> Option<usize> {
+        let bytes = self.tree.bytes;
+        (bytes > self.reported + REPORT_BYTES).then(|| {
+            self.reported = bytes;
+            bytes
+        })
     }
 
     /// Begins the next piece; the buffer is kept.
@@ -220,6 +231,7 @@ impl Writer {
         match (&mut node.what, value) {
             (What::String(text), Value::String(piece)) => {
                 text.push_str(piece);
+                self.tree.bytes += piece.len();
                 if self.state == State::Writing && continued {
                     self.piece.push_str(piece);
                 } else {
@@ -331,6 +343,11 @@ impl Writer {
 
 const ROOT: u32 = 0;
 
+/// A tree is small beside this, or its growth is reported.
+const REPORT_BYTES: usize = 64 << 10;
+/// What a node costs besides its texts: itself, its place in the map, and the room that both keep.
+const NODE_BYTES: usize = 2 * (size_of::<Node>() + 2 * size_of::<(u64, u32)>());
+
 /// All values so far. Flat, so that neither building, writing nor dropping it recurses, and a step costs one look-up.
 #[derive(Debug)]
 struct Tree {
@@ -338,6 +355,8 @@ struct Tree {
     /// Hash of parent and segment -> child.
     places: HashMap<u64, u32>,
     hasher: RandomState,
+    /// What all of this takes up, about.
+    bytes: usize,
 }
 
 #[derive(Debug)]
@@ -385,6 +404,7 @@ impl Default for Tree {
             nodes: vec![root],
             places: HashMap::new(),
             hasher: RandomState::new(),
+            bytes: 0,
         }
     }
 }
@@ -423,6 +443,15 @@ impl Tree {
 
     fn add(&mut self, parent: u32, segment: &Segment<'_>, what: What) -> u32 {
         let at = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX);
+        let key = match segment {
+            Segment::Key(key) => key.len(),
+            Segment::Index(_) => 0,
+        };
+        let text = match &what {
+            What::String(text) | What::Scalar(text) => text.len(),
+            What::Object | What::Array => 0,
+        };
+        self.bytes += NODE_BYTES + key + text;
         self.places
             .insert(self.hasher.hash_one((parent, segment)), at);
         self.nodes

@@ -1,0 +1,155 @@
+//! The memory of the last event changes nothing: with it and without it every stream says exactly the same, damaged ones too.
+//!
+//! `CALLSTITCH_MUTATIONS=20000 cargo test --release --all-features --test echo` mutates each stream so often.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing
+)]
+
+#[path = "support/mutate.rs"]
+mod mutate;
+#[path = "support/reading.rs"]
+mod reading;
+#[allow(dead_code, unreachable_pub)]
+#[path = "../benches/transcripts.rs"]
+mod transcripts;
+
+use callstitch::{ToolCallParser, WireFormat};
+use mutate::mutate;
+use reading::{
+    Ending, Random, Stream, config, cut, number, own_streams, read_with, recorded_streams,
+};
+use transcripts::{Provider, Shape, transcript};
+
+fn generated() -> Vec<Stream> {
+    let shapes = [
+        Shape::Calls {
+            calls: 1,
+            bytes: 700,
+        },
+        Shape::Calls {
+            calls: 3,
+            bytes: 1500,
+        },
+        Shape::Wide { bytes: 9000 },
+        Shape::One { bytes: 900 },
+        Shape::Shuffled { bytes: 900 },
+        Shape::Escaped { bytes: 700 },
+        Shape::Text { bytes: 4000 },
+    ];
+    let formats = [
+        (Provider::Chat, WireFormat::OpenAiChat),
+        (Provider::Anthropic, WireFormat::Anthropic),
+        (Provider::Responses, WireFormat::OpenAiResponses),
+    ];
+    let mut streams = Vec::new();
+    for (provider, format) in formats {
+        for shape in shapes {
+            let mut body = transcript(provider, shape).body;
+            streams.push(Stream {
+                name: format!("{} {shape:?}", provider.name()),
+                format,
+                body: body.clone(),
+            });
+            let text = String::from_utf8(std::mem::take(&mut body)).unwrap();
+            streams.push(Stream {
+                name: format!("{} {shape:?} crlf", provider.name()),
+                format,
+                body: text.replace('\n', "\r\n").into_bytes(),
+            });
+        }
+    }
+    streams
+}
+
+/// Reads a body without the memory, then with it, cut in several ways.
+fn compare(format: WireFormat, body: &[u8], seed: u64, name: &str) {
+    let ending = if seed % 5 == 4 {
+        Ending::Abort
+    } else {
+        Ending::Finish
+    };
+    let read = |remember, chunks: Vec<&[u8]>| {
+        let config = config().remember_events(remember);
+        read_with(ToolCallParser::with_config(format, config), chunks, ending)
+    };
+    let without = read(false, vec![body]);
+    without.check_grammar();
+    let save = || {
+        if let Some(dir) = std::env::var_os("CALLSTITCH_SAVE") {
+            std::fs::write(std::path::Path::new(&dir).join("echo.body"), body).unwrap();
+        }
+        String::new()
+    };
+    let cuts = [vec![body], cut(body, seed), cut(body, seed ^ 0x55)];
+    for (which, chunks) in cuts.into_iter().enumerate() {
+        let with = read(true, chunks);
+        if with != without {
+            save();
+        }
+        with.same_as(
+            &without,
+            &format_args!("{name}, seed {seed}, cut {which}: with memory, then without"),
+        );
+    }
+    let small = number("CALLSTITCH_SMALL_LIMITS", 1) > 0 && seed % 3 == 0;
+    if small {
+        let mut random = Random::new(seed);
+        let (event, text) = (40 + random.below(600), 10 + random.below(900));
+        let read = |remember, chunks: Vec<&[u8]>| {
+            let config = config()
+                .remember_events(remember)
+                .max_event_bytes(event)
+                .max_arguments_bytes(text)
+                .max_calls(2);
+            read_with(ToolCallParser::with_config(format, config), chunks, ending)
+        };
+        let without = read(false, vec![body]);
+        without.check_grammar();
+        for chunks in [vec![body], cut(body, seed)] {
+            let with = read(true, chunks);
+            if with != without {
+                save();
+            }
+            with.same_as(
+                &without,
+                &format_args!("{name}, seed {seed}, limits {event} and {text}"),
+            );
+        }
+    }
+}
+
+#[test]
+fn every_stream_says_the_same_with_and_without_the_memory() {
+    let mut count = 0;
+    for streams in [own_streams(), recorded_streams(), generated()] {
+        for stream in streams {
+            for seed in 0..15 {
+                compare(stream.format, &stream.body, seed, &stream.name);
+                count += 1;
+            }
+        }
+    }
+    println!("{count} comparisons of whole streams");
+}
+
+#[test]
+fn a_damaged_stream_says_the_same_with_and_without_the_memory() {
+    let mutations = number("CALLSTITCH_MUTATIONS", 12);
+    let mut count = 0;
+    for streams in [own_streams(), recorded_streams(), generated()] {
+        for stream in streams {
+            // The cost of a long one is spent better on short ones.
+            let times = (mutations * 4000 / stream.body.len().max(400) as u64).clamp(1, mutations);
+            for seed in 0..times {
+                let body = mutate(&stream.body, seed.wrapping_mul(7919) + 1);
+                compare(stream.format, &body, seed, &stream.name);
+                count += 1;
+            }
+        }
+    }
+    println!("{count} comparisons of damaged streams");
+}

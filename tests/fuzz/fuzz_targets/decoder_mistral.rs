@@ -1,0 +1,5 @@
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+    callstitch_fuzz::fuzz_bodies::decoder("mistral".parse().expect("a format's name"), data)
+});
