@@ -40,6 +40,7 @@ pub struct Config {
     pub(crate) emit: EmitWhen,
     pub(crate) single_choice: bool,
     pub(crate) calls_only: bool,
+    pub(crate) field_events: bool,
     pub(crate) remember_events: bool,
     pub(crate) ids: Arc<dyn IdSource>,
 }
@@ -110,6 +111,7 @@ impl Default for Config {
             emit: EmitWhen::Terminal,
             single_choice: false,
             calls_only: false,
+            field_events: false,
             remember_events: true,
             ids: Arc::new(Counted),
         }
@@ -195,6 +197,32 @@ impl Config {
     #[must_use]
     pub fn calls_only(mut self, calls_only: bool) -> Self {
         self.calls_only = calls_only;
+        self
+    }
+
+    /// Says what happens to each field of the arguments as [`Event::Field`](crate::Event::Field): a path opened, decoded text
+    /// added to a string, a value complete. Default off, which costs nothing. Cost: each byte of argument text is read once as it arrives,
+    /// and the values of open calls are held beside their texts; a string is copied into its text events and once more at
+    /// its end. [`FieldFilter`](crate::FieldFilter) follows one field.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{Config, Event, FieldEvent, ToolCallParser, WireFormat};
+    ///
+    /// let mut parser = ToolCallParser::with_config(WireFormat::OpenAiChat, Config::default().field_events(true));
+    /// let chunk = br#"data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"call_1","function":{"name":"write_note","arguments":"{\"text\":\"Low \u006eoon"}}]}}]}
+    ///
+    /// "#;
+    /// let texts = parser.push(chunk).filter_map(|event| match event.ok()? {
+    ///     Event::Field { event: FieldEvent::Text { path, fragment }, .. } if path.is(["text"]) => Some(fragment),
+    ///     _ => None,
+    /// });
+    /// assert_eq!(texts.collect::<String>(), "Low noon");
+    /// ```
+    #[must_use]
+    pub fn field_events(mut self, on: bool) -> Self {
+        self.field_events = on;
         self
     }
 
