@@ -93,7 +93,7 @@ impl From<CallIndex> for CallSelector {
 ///     for event in parser.push(chunk) {
 ///         let event = event?;
 ///         if let Some((_, FieldPart::Completed(value))) = path.take(&event) {
-/// ///             let wanted = value.get().and_then(|value| value.as_str()).unwrap_or("unnamed");
+///             let wanted = value.get().and_then(|value| value.as_str()).unwrap_or("unnamed");
 ///             // A model's path is not to be trusted: only its last part is used.
 ///             let target = directory.join(std::path::Path::new(wanted).file_name().unwrap_or("unnamed".as_ref()));
 ///             file = Some(std::fs::File::create(target.with_extension("part"))?);

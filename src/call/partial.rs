@@ -186,6 +186,13 @@ impl PartialCall {
             .advance_with(&self.text, sink);
     }
 
+    /// Bytes that the view and the field events read so far; `None` where nothing ever read. For tests of what they cost.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn steps(&self) -> Option<u64> {
+        self.reader.as_deref().map(PartialReader::steps)
+    }
+
     /// The reader that reported, when the call ends.
     pub(crate) fn take_reader(&mut self) -> Option<Box<PartialReader>> {
         self.reader.take().filter(|_| self.reports)
