@@ -4,6 +4,7 @@
 //! [`Slots`] whose each delta is, and queues events whose texts lie in one arena. When a call may end is decided here and
 //! nowhere else (WIRE_FORMATS 11.5 and 11.6); what its text then means is decided in `call/settle.rs`.
 
+mod fields;
 mod queue;
 
 use std::collections::HashSet;
@@ -330,6 +331,12 @@ impl Accumulator {
         self.slots.next_event();
     }
 
+    /// Says from here on what happens to fields; of calls that are open, from their beginning.
+    #[cfg(feature = "stream")]
+    pub(crate) fn field_events(&mut self) {
+        self.config.field_events = true;
+    }
+
     /// What the configuration says of the decoder's memory.
     pub(crate) fn remembers_events(&self) -> bool {
         self.config.remember_events
@@ -375,6 +382,9 @@ impl Accumulator {
             }
             if !self.config.calls_only {
                 self.queue.arguments(of, text);
+            }
+            if self.config.field_events {
+                fields::read_on(&mut slot.call, &self.config, &mut self.queue);
             }
             return;
         }
@@ -600,6 +610,9 @@ impl Accumulator {
                 self.queue.arguments(slot.call.index(), text);
             }
             slot.said = slot.call.raw().len();
+            if self.config.field_events {
+                fields::read_on(&mut slot.call, &self.config, &mut self.queue);
+            }
         }
     }
 
@@ -893,6 +906,7 @@ impl Accumulator {
         if meaning == Some(FinishMeaning::MalformedCall) {
             slot.call.damage(ProblemKind::Rejected);
         }
+        let reader = slot.call.take_reader();
         let Ended { call, anomalies } = slot.call.end(closing);
         for kind in anomalies.into_iter().flatten() {
             self.ledger.count(kind);
@@ -908,6 +922,9 @@ impl Accumulator {
         let text = call.arguments().raw();
         if said == 0 && !text.is_empty() && !self.config.calls_only {
             self.queue.arguments(index, text);
+        }
+        if self.config.field_events && !discarded {
+            fields::settle(reader, &call, &mut self.queue);
         }
         self.queue.push(if discarded {
             Queued::Discarded(call)

@@ -9,7 +9,8 @@ mod settling;
 mod stored;
 
 pub use crate::json::{
-    FaultKind, Fidelity, FieldEvent, FieldKind, PathSegment, Repair, RepairKind, RepairLevel,
+    FaultKind, Fidelity, FieldEvent, FieldKind, FieldPath, FieldValue, PathSegment, Repair,
+    RepairKind, RepairLevel,
 };
 pub use partial::{ArgumentsBuffer, PartialArguments, PartialState};
 pub use problem::{ArgumentsError, ArgumentsErrorKind, Problem, ProblemKind};

@@ -48,6 +48,9 @@ pub enum ErrorKind {
     Limit,
     /// The body is of no known wire format.
     UnknownFormat,
+    /// What a stream of one field handed out does not stand: the call was cut or is malformed, the field was said again, or
+    /// it is of another type. Only `FieldText` and `FieldItems` say so; the body itself may be in order.
+    Field,
 }
 
 impl ErrorKind {
@@ -62,6 +65,7 @@ impl ErrorKind {
             ErrorKind::Framing => "framing",
             ErrorKind::Limit => "limit",
             ErrorKind::UnknownFormat => "unknown-format",
+            ErrorKind::Field => "field",
         }
     }
 }

@@ -8,11 +8,12 @@ use serde::{Deserialize, Serialize};
 use crate::anomaly::AnomalyKind;
 use crate::call::{CallIndex, ToolCall};
 use crate::delta::FinishMeaning;
+use crate::json::FieldEvent;
 
 /// One thing that a stream says.
 ///
 /// The grammar of a stream, held for every input: `stream := event* [error]`, and for each call
-/// `CallStarted ArgumentsDelta* (CallCompleted | CallDiscarded)`. Texts are borrowed from the parser;
+/// `CallStarted (ArgumentsDelta | Field)* (CallCompleted | CallDiscarded)`. Texts are borrowed from the parser;
 /// [`into_owned`](Event::into_owned) frees them.
 ///
 /// # Examples
@@ -52,6 +53,18 @@ pub enum Event<'a> {
         index: CallIndex,
         /// The text, decoded from the wire. Joined, all deltas of a call are its text as sent.
         text: ArgumentsText<'a>,
+    },
+    /// Something happened to a field of a call's arguments: only where [`Config::field_events`](crate::Config::field_events)
+    /// asks for it, and never for free text.
+    ///
+    /// Of a call that may be run, what was said last of each field is what the call holds: where its text was repaired or
+    /// said again, the rest is said before its end, after [`Replaced`](FieldEvent::Replaced) if it contradicts what was
+    /// said. Of any other call they are what was stated, and a field without `Completed` was cut.
+    Field {
+        /// Which call.
+        index: CallIndex,
+        /// What happened. The value of a container is left out: its members were told one by one.
+        event: FieldEvent<'a>,
     },
     /// A call ended: whole, or flagged. Its [state](ToolCall::state) says which.
     CallCompleted(ToolCall),
@@ -118,6 +131,10 @@ impl Event<'_> {
             Event::ArgumentsDelta { index, text } => Event::ArgumentsDelta {
                 index,
                 text: ArgumentsText(own(text.0)),
+            },
+            Event::Field { index, event } => Event::Field {
+                index,
+                event: event.into_owned(),
             },
             Event::CallCompleted(call) => Event::CallCompleted(call),
             Event::CallDiscarded(call) => Event::CallDiscarded(call),

@@ -22,7 +22,7 @@ mod scan;
 mod text;
 
 pub(crate) use cursor::join_halves;
-pub use events::{FieldEvent, FieldKind, PathSegment};
+pub use events::{FieldEvent, FieldKind, FieldPath, FieldValue, PathSegment};
 pub(crate) use partial::{PartialReader, Progress};
 pub(crate) use reader::find;
 pub(crate) use recover::{End, Ended, recover};

@@ -46,6 +46,7 @@
 //! | `json` | the JSON grammar, one text at a time | tools, calls, streams |
 //! | `accumulate` | deltas, slots, limits, the call grammar | bytes, frames, format names, async |
 //! | `call`, `arguments` | what a whole, a partial, a flagged call is | how it was obtained |
+//! | `fields` | what field events mean together | how they came about |
 //! | `parser` | that three machines exist and their order | any wire string, any JSON, `Poll` |
 //! | `stream`, `channel` | `Poll`, the transport's error, a parser | frames, deltas, JSON |
 #![forbid(unsafe_code)]
@@ -59,6 +60,7 @@ mod config;
 mod delta;
 mod error;
 mod event;
+mod fields;
 mod framing;
 mod json;
 mod parser;
@@ -85,10 +87,11 @@ pub use delta::{
 };
 pub use error::{Error, ErrorKind};
 pub use event::{Anomaly, ArgumentsText, End, Event, FinishReason};
+pub use fields::{CallSelector, FieldFilter, FieldPart};
 pub use framing::{Frame, Origin};
 pub use parser::{Framed, ToolCallParser};
 #[cfg(feature = "stream")]
-pub use stream::{ByteStreamExt, EventStream, Passthrough, ToolCallStream};
+pub use stream::{ByteStreamExt, EventStream, FieldItems, FieldText, Passthrough, ToolCallStream};
 pub use wire::{Decoder, UnknownWireFormat, WireFormat};
 
 /// The README's examples are tests.

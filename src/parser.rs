@@ -189,6 +189,12 @@ impl ToolCallParser {
         self
     }
 
+    /// Says from here on what happens to fields.
+    #[cfg(feature = "stream")]
+    pub(crate) fn field_events(&mut self) {
+        self.accumulator.field_events();
+    }
+
     /// Gives the parser a chunk of any size; an empty one is nothing. Returns the events that are ready. Dropping them early
     /// loses nothing. Cost: linear in the chunk.
     pub fn push(&mut self, chunk: &[u8]) -> Events<'_> {

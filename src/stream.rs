@@ -1,5 +1,7 @@
 //! The parser over a stream of chunks: `Poll` outside, no decision inside.
 
+mod fields;
+
 use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -14,6 +16,8 @@ use crate::error::{Error, ErrorKind};
 use crate::event::Event;
 use crate::parser::ToolCallParser;
 use crate::wire::WireFormat;
+
+pub use fields::{FieldItems, FieldText};
 
 type BoxError = Box<dyn std::error::Error + Send + Sync + 'static>;
 

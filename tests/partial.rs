@@ -11,8 +11,8 @@
 mod shared;
 
 use callstitch::{
-    Arguments, ArgumentsBuffer, ArgumentsState, FieldEvent, FieldKind, PartialState, PathSegment,
-    RepairLevel, Settling,
+    Arguments, ArgumentsBuffer, ArgumentsState, FieldEvent, FieldKind, FieldPath, PartialState,
+    PathSegment, RepairLevel, Settling,
 };
 use serde_json::{Map, Value};
 use shared::shared;
@@ -178,17 +178,17 @@ enum Kept {
 }
 
 fn keep(log: &mut Vec<Kept>, event: FieldEvent<'_>) {
-    let name = |path: &[PathSegment<'_>]| format!("{path:?}");
+    let name = |path: FieldPath| format!("{:?}", path.iter().collect::<Vec<_>>());
     match event {
         FieldEvent::Opened { path, kind } => log.push(Kept::Opened(name(path), kind)),
         FieldEvent::Completed { path, value } => {
-            log.push(Kept::Completed(name(path), value.clone()))
+            log.push(Kept::Completed(name(path), value.get().unwrap().clone()))
         }
         FieldEvent::Replaced { path } => log.push(Kept::Replaced(name(path))),
         FieldEvent::Stopped { at } => log.push(Kept::Stopped(at)),
         FieldEvent::Text { path, fragment } => match log.last_mut() {
-            Some(Kept::Text(last, text)) if *last == name(path) => text.push_str(fragment),
-            _ => log.push(Kept::Text(name(path), fragment.to_owned())),
+            Some(Kept::Text(last, text)) if *last == name(path.clone()) => text.push_str(&fragment),
+            _ => log.push(Kept::Text(name(path), fragment.into_owned())),
         },
         _ => panic!("an event this test does not know: {event:?}"),
     }
@@ -365,11 +365,8 @@ fn a_path_is_complete_exactly_when_nothing_more_can_be_added_to_it() {
             buffer.push(c.encode_utf8(&mut [0; 4]));
             buffer.drain_events(|event| {
                 if let FieldEvent::Completed { path, value } = event {
-                    let path = path.iter().map(|segment| match segment {
-                        PathSegment::Key(key) => PathSegment::from(key.to_string()),
-                        PathSegment::Index(index) => PathSegment::Index(*index),
-                    });
-                    done.push((path.collect(), value.clone()));
+                    let path = path.iter().cloned().collect();
+                    done.push((path, value.get().unwrap().clone()));
                 }
             });
             let view = buffer.view();

@@ -8,6 +8,7 @@ use crate::call::{CallIndex, ToolCall};
 use crate::delta::TextKind;
 use crate::error::Error;
 use crate::event::{Anomaly, ArgumentsText, Event, FinishReason};
+use crate::json::{FieldEvent, FieldPath, FieldValue};
 
 #[derive(Debug)]
 pub(super) enum Queued {
@@ -19,6 +20,15 @@ pub(super) enum Queued {
     },
     Arguments {
         index: CallIndex,
+        text: Range<usize>,
+    },
+    Field {
+        index: CallIndex,
+        event: FieldEvent<'static>,
+    },
+    FieldText {
+        index: CallIndex,
+        path: FieldPath,
         text: Range<usize>,
     },
     Completed(ToolCall),
@@ -62,6 +72,43 @@ impl Queue {
     #[inline]
     pub(super) fn arguments(&mut self, index: CallIndex, text: &str) {
         self.grow(Growing::Arguments(index), text);
+    }
+
+    /// What happened to a field; pieces of one text that follow each other are one event. A container's value is left out:
+    /// its members were told.
+    pub(super) fn field(&mut self, index: CallIndex, event: FieldEvent<'_>) {
+        self.settle();
+        let event = match event {
+            FieldEvent::Text { path, fragment } => return self.field_text(index, path, &fragment),
+            FieldEvent::Completed { path, value } => FieldEvent::Completed {
+                value: value
+                    .get()
+                    .map_or_else(|| value.clone().into_owned(), FieldValue::told),
+                path,
+            },
+            event => event.into_owned(),
+        };
+        self.events.push_back(Queued::Field { index, event });
+    }
+
+    fn field_text(&mut self, index: CallIndex, path: FieldPath, fragment: &str) {
+        if let Some(Queued::FieldText {
+            index: of,
+            path: at,
+            text,
+        }) = self.events.back_mut()
+            && *of == index
+            && text.end == self.arena.len()
+            && *at == path
+        {
+            self.arena.push_str(fragment);
+            text.end = self.arena.len();
+            return;
+        }
+        self.make_room();
+        let text = self.keep(fragment);
+        self.events
+            .push_back(Queued::FieldText { index, path, text });
     }
 
     /// Text that is no call's.
@@ -177,6 +224,18 @@ impl<'a> Iterator for Events<'a> {
             Queued::Arguments { index, text: range } => Event::ArgumentsDelta {
                 index,
                 text: ArgumentsText(text(range)),
+            },
+            Queued::Field { index, event } => Event::Field { index, event },
+            Queued::FieldText {
+                index,
+                path,
+                text: range,
+            } => Event::Field {
+                index,
+                event: FieldEvent::Text {
+                    path,
+                    fragment: text(range),
+                },
             },
             Queued::Completed(call) => Event::CallCompleted(call),
             Queued::Discarded(call) => Event::CallDiscarded(call),

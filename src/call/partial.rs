@@ -10,7 +10,7 @@ use super::{CallIndex, Evidence, Parts, ToolCall};
 use crate::anomaly::AnomalyKind;
 use crate::arguments::{Arguments, PartialArguments, ProblemKind, Settling};
 use crate::delta::{ArgumentsPart, CallDelta, Executor, Fragment, ToolKind};
-use crate::json::{MAX_DEPTH, PartialReader, Scan, join_halves};
+use crate::json::{FieldEvent, MAX_DEPTH, PartialReader, Scan, join_halves};
 
 /// A call that is still arriving: what is known of it, and a live view of its arguments.
 ///
@@ -61,6 +61,8 @@ pub struct PartialCall {
     restated: Option<String>,
     initial: Option<String>,
     reader: Option<Box<PartialReader>>,
+    /// The reader reports to [`read_fields`](PartialCall::read_fields) what it reads.
+    reports: bool,
     /// Why the text cannot be believed whatever it says.
     /// and from which byte on.
     damaged: Option<(ProblemKind, usize)>,
@@ -111,6 +113,7 @@ impl PartialCall {
             restated: None,
             initial: None,
             reader: None,
+            reports: false,
             damaged: None,
         }
     }
@@ -174,6 +177,31 @@ impl PartialCall {
             .get_or_insert_with(|| Box::new(PartialReader::new(MAX_DEPTH)));
         reader.advance(&self.text);
         PartialArguments::new(&self.text, reader)
+    }
+
+    /// Reads on and reports what happens to the fields: all of it from the first time on, whoever looked before.
+    pub(crate) fn read_fields(&mut self, max_depth: usize, sink: &mut dyn FnMut(FieldEvent<'_>)) {
+        if self.kind == ToolKind::Custom {
+            return;
+        }
+        if !std::mem::replace(&mut self.reports, true) {
+            self.reader = None;
+        }
+        self.reader
+            .get_or_insert_with(|| Box::new(PartialReader::new(max_depth)))
+            .advance_with(&self.text, sink);
+    }
+
+    /// Bytes that the view and the field events read so far; `None` where nothing ever read. For tests of what they cost.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn steps(&self) -> Option<u64> {
+        self.reader.as_deref().map(PartialReader::steps)
+    }
+
+    /// The reader that reported, when the call ends.
+    pub(crate) fn take_reader(&mut self) -> Option<Box<PartialReader>> {
+        self.reader.take().filter(|_| self.reports)
     }
 
     /// The text so far is one balanced object or array.

@@ -3,7 +3,7 @@
 //! The tree is always attached, so a look copies nothing; a text that is itself a JSON string is decoded as it arrives and
 //! the reader reads what the string holds.
 
-use super::events::{FieldEvent, Observer, PathSegment, Reporter, Silent};
+use super::events::{FieldEvent, FieldPath, Observer, PathSegment, Reporter, Silent};
 use super::reader::{Core, State, find};
 use super::recover::FaultKind;
 use super::text::{Pending, TextStop, read_text};
@@ -28,6 +28,8 @@ pub(crate) struct PartialReader {
     core: Core,
     /// Set where the text is a JSON string; `core` then reads what the string holds.
     wrapper: Option<Box<Wrapper>>,
+    /// Where the last report ended: the path, and the byte. Kept, because copying its keys for each delta is not linear.
+    told: (FieldPath, usize),
 }
 
 /// A string around the object: its content decoded so far.
@@ -48,6 +50,7 @@ impl PartialReader {
             root: Value::Object(Map::new()),
             core,
             wrapper: None,
+            told: (FieldPath::default(), 0),
         }
     }
 
@@ -59,8 +62,15 @@ impl PartialReader {
 
     /// As [`advance`](Self::advance), reporting what happens to each field.
     pub(crate) fn advance_with(&mut self, raw: &str, sink: &mut dyn FnMut(FieldEvent<'_>)) {
-        let path = self.open_path();
-        self.run(raw, &mut Reporter { path, sink });
+        let (path, at) = std::mem::take(&mut self.told);
+        let path = if at == self.core.at {
+            path
+        } else {
+            self.open_path().into_iter().collect()
+        };
+        let mut reporter = Reporter { path, sink };
+        self.run(raw, &mut reporter);
+        self.told = (reporter.path, self.core.at);
     }
 
     fn run<O: Observer>(&mut self, raw: &str, observer: &mut O) {
@@ -112,6 +122,16 @@ impl PartialReader {
             State::Closed if outer.is_none_or(|outer| outer.closed) => Progress::Closed,
             _ => Progress::Reading,
         }
+    }
+
+    /// Whether it came to the end of the object, whatever came then.
+    pub(crate) fn has_closed(&self) -> bool {
+        self.core.before_stop() == State::Closed
+    }
+
+    /// Whether it has not come to an object.
+    pub(crate) fn is_at_start(&self) -> bool {
+        self.core.before_stop() == State::Start
     }
 
     /// The path being written, outermost first: open containers, then the open string. Empty at the root.

@@ -375,7 +375,7 @@ impl Core {
 
     /// The steps down from the root that are still open, the open string included.
     fn open_steps(&self) -> impl Iterator<Item = Option<&str>> {
-        let leaf = (self.state == State::Text).then_some(self.leaf_replaced.as_deref());
+        let leaf = (self.before_stop() == State::Text).then_some(self.leaf_replaced.as_deref());
         self.spine
             .iter()
             .skip(1)
