@@ -3,6 +3,7 @@
 //! This room knows what a whole, a partial and a flagged argument text is. It does not know how the text was obtained,
 //! and leaves the JSON grammar to the `json` room.
 
+mod form;
 mod partial;
 mod problem;
 mod settling;
@@ -11,6 +12,7 @@ mod stored;
 pub use crate::json::{
     FaultKind, Fidelity, FieldEvent, FieldKind, PathSegment, Repair, RepairKind, RepairLevel,
 };
+pub(crate) use form::{StoredArguments, StoredProblem};
 pub use partial::{ArgumentsBuffer, PartialArguments, PartialState};
 pub use problem::{ArgumentsError, ArgumentsErrorKind, Problem, ProblemKind};
 pub use settling::{ArgumentsState, Blank, Settling};
@@ -477,6 +479,13 @@ impl Arguments {
     #[must_use]
     pub fn repairs(&self) -> &[Repair] {
         &self.repairs
+    }
+
+    /// The highest level among the repairs; [`RepairLevel::None`] where there were none.
+    #[must_use]
+    pub fn repair_level(&self) -> RepairLevel {
+        let levels = self.repairs.iter().map(Repair::level);
+        levels.max().unwrap_or(RepairLevel::None)
     }
 
     /// What is wrong, where the arguments are flagged.

@@ -306,6 +306,8 @@ pub enum ClosedBy {
     Restart,
     /// Nothing: the call mirrors another one under a second index.
     Mirrored,
+    /// No stream: the call was made by hand, or read from a history.
+    ByHand,
 }
 
 /// What a finish reason means, whatever the provider's spelling.

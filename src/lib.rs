@@ -60,6 +60,7 @@ mod delta;
 mod error;
 mod event;
 mod framing;
+pub mod history;
 mod json;
 mod parser;
 mod slots;
@@ -75,7 +76,11 @@ mod stream;
 pub use accumulate::{Accumulator, Events};
 pub use anomaly::AnomalyKind;
 pub use arguments::*;
-pub use call::{CallIndex, CallState, Evidence, PartialCall, ToolCall};
+pub use call::{
+    BuildError, CallIndex, CallState, CallStatus, EmptyToolName, Evidence, ExecutionStatus, Field,
+    FieldError, FieldProblem, MergeError, PartialCall, StoredCallError, ToolCall, ToolCallBuilder,
+    ToolName,
+};
 #[cfg(feature = "channel")]
 pub use channel::{Aborted, ChunkSender, Chunks, Closed, channel, channel_with};
 pub use config::{Config, EmitWhen, IdSource};
