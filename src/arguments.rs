@@ -434,7 +434,7 @@ impl Arguments {
     pub fn deserialize<'a, T: Deserialize<'a>>(&'a self) -> Result<T, ArgumentsError> {
         let object = self.object()?;
         // The text first: it still has every digit. The object where the text repeats a key, which serde refuses.
-        let text = self.text.as_deref().unwrap_or(&self.raw);
+        let text = self.text().unwrap_or_default();
         serde_json::from_str(text)
             .or_else(|_| T::deserialize(object))
             .map_err(ArgumentsError::mismatch)
@@ -473,6 +473,12 @@ impl Arguments {
             (_, _, Some(object)) => to_text(object),
             _ => "{}".to_owned(),
         }
+    }
+
+    /// The text of the object, as it is spelled; `None` unless the arguments are whole or repaired.
+    pub(crate) fn text(&self) -> Option<&str> {
+        self.object().ok()?;
+        Some(self.text.as_deref().unwrap_or(&self.raw))
     }
 
     /// What was done to the text, in the order of the text. At most [`Repair::LISTED`] are listed.

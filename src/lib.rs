@@ -46,6 +46,8 @@
 //! | `json` | the JSON grammar, one text at a time | tools, calls, streams |
 //! | `accumulate` | deltas, slots, limits, the call grammar | bytes, frames, format names, async |
 //! | `call`, `arguments` | what a whole, a partial, a flagged call is | how it was obtained |
+//! | `history` | each wire's items for finished calls and their results | streams, partial text, tools |
+//! | `tools` | finished calls, the caller's tools | where calls come from, partial text |
 //! | `parser` | that three machines exist and their order | any wire string, any JSON, `Poll` |
 //! | `stream`, `channel` | `Poll`, the transport's error, a parser | frames, deltas, JSON |
 #![forbid(unsafe_code)]
@@ -64,6 +66,7 @@ pub mod history;
 mod json;
 mod parser;
 mod slots;
+pub mod tools;
 mod wire;
 
 #[cfg(feature = "channel")]
@@ -94,6 +97,9 @@ pub use framing::{Frame, Origin};
 pub use parser::{Framed, ToolCallParser};
 #[cfg(feature = "stream")]
 pub use stream::{ByteStreamExt, EventStream, Passthrough, ToolCallStream};
+#[cfg(feature = "schema")]
+pub use tools::SchemaError;
+pub use tools::{Outcome, Refusal, RefusalKind, Resolution, ResolutionState, Tool, ToolSet};
 pub use wire::{Decoder, UnknownWireFormat, WireFormat};
 
 /// The README's examples are tests.
