@@ -5,7 +5,9 @@ use std::io::{self, BufRead, BufReader, Write};
 use callstitch::ToolCall;
 use callstitch::history::HistoryFormat;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
+use crate::lines::text;
 use crate::{HistoryArgs, exit, open};
 
 pub(crate) fn run(args: &HistoryArgs) -> io::Result<u8> {
@@ -32,7 +34,7 @@ pub(crate) fn run(args: &HistoryArgs) -> io::Result<u8> {
             code = exit::FLAGGED;
         }
         match call.to_wire_json(format) {
-            Some(item) => writeln!(out, "{}", one_line(item))?,
+            Some(item) => writeln!(out, "{}", text(&RawValue::from_string(one_line(item))?)?)?,
             None => eprintln!("callstitch: {call} is not sent back to {format}"),
         }
     }
