@@ -3,18 +3,11 @@
 
 use serde_json::{Value, json};
 
-use super::Entry;
 use super::item::{Members, Node, object};
 use super::read::{self, Read};
 use super::result::{Answer, ToolResult};
+use super::{Entry, HistoryFormat};
 use crate::call::ToolCall;
-
-const FOREIGN: &[&str] = &[
-    "thoughtSignature",
-    "signature",
-    "extra_content",
-    "namespace",
-];
 
 pub(super) fn call(call: &ToolCall, id: &str) -> Node {
     Members::new()
@@ -22,7 +15,7 @@ pub(super) fn call(call: &ToolCall, id: &str) -> Node {
         .with("id", id)
         .with("name", call.name())
         .with("input", object(call))
-        .with_extras(call, FOREIGN)
+        .with_extras(call, HistoryFormat::Anthropic)
         .into()
 }
 

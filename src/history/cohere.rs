@@ -2,23 +2,15 @@
 
 use serde_json::{Value, json};
 
-use super::Entry;
 use super::item::Node;
 use super::openai_chat;
 use super::read::Read;
+use super::{Entry, HistoryFormat};
 use crate::call::ToolCall;
-
-const FOREIGN: &[&str] = &[
-    "thoughtSignature",
-    "signature",
-    "extra_content",
-    "caller",
-    "namespace",
-];
 
 pub(super) fn call(call: &ToolCall, id: &str) -> Node {
     let item = openai_chat::function_item(call, id);
-    item.with_extras(call, FOREIGN).into()
+    item.with_extras(call, HistoryFormat::Cohere).into()
 }
 
 pub(super) fn read_call(item: &Value) -> Read<ToolCall> {

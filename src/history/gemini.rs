@@ -3,13 +3,11 @@
 
 use serde_json::{Map, Value, json};
 
-use super::Entry;
 use super::item::{Members, Node, object};
 use super::read::{self, Read};
 use super::result::{Answer, ToolResult};
+use super::{Entry, HistoryFormat};
 use crate::call::ToolCall;
-
-const FOREIGN: &[&str] = &["signature", "extra_content", "caller", "namespace"];
 
 /// An id that was made here is left out: this wire pairs by order where it gave none.
 pub(super) fn call(call: &ToolCall, id: &str) -> Node {
@@ -20,7 +18,7 @@ pub(super) fn call(call: &ToolCall, id: &str) -> Node {
         .with("args", object(call));
     Members::new()
         .with("functionCall", function)
-        .with_extras(call, FOREIGN)
+        .with_extras(call, HistoryFormat::Gemini)
         .into()
 }
 

@@ -3,13 +3,11 @@
 
 use serde_json::{Map, Value};
 
-use super::Entry;
 use super::item::{Members, Node, object};
 use super::read::{self, Read};
 use super::result::{Answer, ToolResult};
+use super::{Entry, HistoryFormat};
 use crate::call::ToolCall;
-
-const FOREIGN: &[&str] = &["thoughtSignature", "extra_content", "caller", "namespace"];
 
 pub(super) fn call(call: &ToolCall, id: &str) -> Node {
     Members::new()
@@ -17,7 +15,7 @@ pub(super) fn call(call: &ToolCall, id: &str) -> Node {
         .with("id", id)
         .with("name", call.name())
         .with("arguments", object(call))
-        .with_extras(call, FOREIGN)
+        .with_extras(call, HistoryFormat::GeminiInteractions)
         .into()
 }
 

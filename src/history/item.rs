@@ -4,6 +4,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
+use super::HistoryFormat;
 use crate::call::ToolCall;
 use crate::delta::ToolKind;
 
@@ -38,14 +39,37 @@ impl Members {
     }
 
     /// With the extras of the call that this wire takes, unless a member of the name is there.
-    pub(super) fn with_extras(mut self, call: &ToolCall, foreign: &[&str]) -> Self {
+    pub(super) fn with_extras(mut self, call: &ToolCall, format: HistoryFormat) -> Self {
         for (key, value) in call.extras() {
             let held = self.0.iter().any(|(held, _)| held == key);
-            if !held && !foreign.contains(&key.as_str()) {
+            if !held && takes(format, key, value) {
                 self.0.push((key.clone(), value.clone().into()));
             }
         }
         self
+    }
+}
+
+/// Whether a wire takes an extra: its own, and those that no wire is known for, which only the caller can have put there.
+pub(super) fn takes(format: HistoryFormat, key: &str, value: &Value) -> bool {
+    match key {
+        "thoughtSignature" => format == HistoryFormat::Gemini,
+        "signature" => format == HistoryFormat::GeminiInteractions,
+        "extra_content" => format == HistoryFormat::OpenAiChat,
+        "namespace" => format == HistoryFormat::OpenAiResponses,
+        // One name on two wires, and two vocabularies.
+        "caller" => match value.get("type").and_then(Value::as_str) {
+            Some("direct") => {
+                matches!(
+                    format,
+                    HistoryFormat::OpenAiResponses | HistoryFormat::Anthropic
+                )
+            }
+            Some("program") => format == HistoryFormat::OpenAiResponses,
+            Some(kind) if kind.starts_with("code_execution") => format == HistoryFormat::Anthropic,
+            _ => false,
+        },
+        _ => true,
     }
 }
 

@@ -3,24 +3,16 @@
 
 use serde_json::{Value, json};
 
-use super::Entry;
 use super::item::Node;
 use super::openai_chat;
 use super::read::{self, Read};
 use super::result::ToolResult;
+use super::{Entry, HistoryFormat};
 use crate::call::ToolCall;
-
-const FOREIGN: &[&str] = &[
-    "thoughtSignature",
-    "signature",
-    "extra_content",
-    "caller",
-    "namespace",
-];
 
 pub(super) fn call(call: &ToolCall, id: &str) -> Node {
     let item = openai_chat::function_item(call, id);
-    item.with_extras(call, FOREIGN).into()
+    item.with_extras(call, HistoryFormat::Mistral).into()
 }
 
 /// The id `"null"` is the SDK's default for none (WIRE_FORMATS 7.1).

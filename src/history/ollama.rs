@@ -3,19 +3,11 @@
 
 use serde_json::{Map, Value, json};
 
-use super::Entry;
 use super::item::{Members, Node, object};
 use super::read::{self, Read};
 use super::result::{Answer, ToolResult};
+use super::{Entry, HistoryFormat};
 use crate::call::ToolCall;
-
-const FOREIGN: &[&str] = &[
-    "thoughtSignature",
-    "signature",
-    "extra_content",
-    "caller",
-    "namespace",
-];
 
 /// An id that was made here is left out: older servers know none, and pair by order.
 pub(super) fn call(call: &ToolCall, id: &str) -> Node {
@@ -26,7 +18,7 @@ pub(super) fn call(call: &ToolCall, id: &str) -> Node {
     Members::new()
         .with_some("id", id)
         .with("function", function)
-        .with_extras(call, FOREIGN)
+        .with_extras(call, HistoryFormat::Ollama)
         .into()
 }
 

@@ -3,15 +3,13 @@
 
 use serde_json::{Value, json};
 
-use super::Entry;
 use super::item::{Members, Node, text};
 use super::read::{self, Read};
 use super::result::{Answer, ToolResult};
+use super::{Entry, HistoryFormat};
 use crate::arguments::Arguments;
 use crate::call::ToolCall;
 use crate::delta::ToolKind;
-
-const FOREIGN: &[&str] = &["thoughtSignature", "signature", "caller", "namespace"];
 
 pub(super) fn call(call: &ToolCall, id: &str) -> Node {
     if *call.kind() == ToolKind::Custom {
@@ -21,10 +19,12 @@ pub(super) fn call(call: &ToolCall, id: &str) -> Node {
         let item = Members::new().with("id", id).with("type", "custom");
         return item
             .with("custom", custom)
-            .with_extras(call, FOREIGN)
+            .with_extras(call, HistoryFormat::OpenAiChat)
             .into();
     }
-    function_item(call, id).with_extras(call, FOREIGN).into()
+    function_item(call, id)
+        .with_extras(call, HistoryFormat::OpenAiChat)
+        .into()
 }
 
 /// `{id, type, function{name, arguments}}`, which Cohere and Mistral have too.

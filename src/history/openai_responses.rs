@@ -3,15 +3,14 @@
 
 use serde_json::{Value, json};
 
-use super::Entry;
-use super::item::{Members, Node, text};
+use super::item::{Members, Node, takes, text};
 use super::read::{self, Read};
 use super::result::{Answer, ToolResult};
+use super::{Entry, HistoryFormat};
 use crate::arguments::Arguments;
 use crate::call::ToolCall;
 use crate::delta::ToolKind;
 
-const FOREIGN: &[&str] = &["thoughtSignature", "signature", "extra_content"];
 /// The longest item id that OpenAI takes back.
 const ITEM_ID: usize = 64;
 
@@ -34,7 +33,8 @@ pub(super) fn call(call: &ToolCall, id: &str) -> Node {
         true => item.with("input", call.arguments().raw()),
         false => item.with("arguments", text(call)),
     };
-    item.with_extras(call, FOREIGN).into()
+    item.with_extras(call, HistoryFormat::OpenAiResponses)
+        .into()
 }
 
 pub(super) fn read_call(item: &Value) -> Read<ToolCall> {
@@ -67,7 +67,13 @@ pub(super) fn result(result: &ToolResult, id: &str) -> Value {
         ToolKind::Custom => "custom_tool_call_output",
         _ => "function_call_output",
     };
-    json!({ "type": kind, "call_id": id, "output": result.answer.to_text() })
+    let mut item = json!({ "type": kind, "call_id": id, "output": result.answer.to_text() });
+    let caller = result.caller.as_ref();
+    let caller = caller.filter(|caller| takes(HistoryFormat::OpenAiResponses, "caller", caller));
+    if let (Some(caller), Value::Object(members)) = (caller, &mut item) {
+        members.insert("caller".to_owned(), caller.clone());
+    }
+    item
 }
 
 pub(super) fn read_result(item: &Value) -> Read<ToolResult> {
@@ -81,6 +87,10 @@ pub(super) fn read_result(item: &Value) -> Read<ToolResult> {
     if custom {
         result.kind = ToolKind::Custom;
     }
+    result.caller = item
+        .get("caller")
+        .filter(|caller| caller.is_object())
+        .cloned();
     Ok(result)
 }
 

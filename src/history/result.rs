@@ -84,6 +84,9 @@ pub struct ToolResult {
     /// The id was made here, so that a wire without ids never saw it.
     #[serde(default)]
     pub synthetic_id: bool,
+    /// The program that made the call, where one did: Responses wants it named with the result too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub caller: Option<Value>,
     /// What the tool answered.
     pub answer: Answer,
 }
@@ -98,6 +101,7 @@ impl ToolResult {
             index: call.index(),
             kind: call.kind().clone(),
             synthetic_id: call.is_synthetic_id(),
+            caller: call.extras().get("caller").cloned(),
             answer,
         }
     }
@@ -128,6 +132,7 @@ impl ToolResult {
             name: name.unwrap_or_default(),
             index: CallIndex::default(),
             kind: ToolKind::Function,
+            caller: None,
             answer,
         }
     }
