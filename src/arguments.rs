@@ -12,7 +12,7 @@ mod stored;
 pub use crate::json::{
     FaultKind, Fidelity, FieldEvent, FieldKind, PathSegment, Repair, RepairKind, RepairLevel,
 };
-pub(crate) use form::{StoredArguments, StoredProblem};
+pub(crate) use form::{ArgumentsForm, StoredArguments, StoredProblem};
 pub use partial::{ArgumentsBuffer, PartialArguments, PartialState};
 pub use problem::{ArgumentsError, ArgumentsErrorKind, Problem, ProblemKind};
 pub use settling::{ArgumentsState, Blank, Settling};

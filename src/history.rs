@@ -64,6 +64,10 @@ pub enum HistoryFormat {
 }
 
 /// A call or a result, in the order of a history.
+#[allow(
+    clippy::large_enum_variant,
+    reason = "histories are short, and a box would be in the way of every match"
+)]
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Entry {
@@ -104,7 +108,7 @@ const OPENAI_CHAT: Row = Row {
     entries: openai_chat::own_entries,
 };
 
-static ROWS: &[Row] = &[
+static ROWS: [Row; 10] = [
     OPENAI_CHAT,
     Row {
         format: HistoryFormat::OpenAiResponses,
@@ -230,13 +234,10 @@ impl HistoryFormat {
     }
 
     fn row(self) -> &'static Row {
-        ROWS.iter()
-            .find(|row| row.format == self)
-            .unwrap_or(&OPENAI_CHAT_ROW)
+        let row = ROWS.iter().find(|row| row.format == self);
+        row.unwrap_or(&ROWS[0])
     }
 }
-
-static OPENAI_CHAT_ROW: Row = OPENAI_CHAT;
 
 impl ToolCall {
     /// The call as this wire's history item: an element of `tool_calls`, an input item, a content block, a part. Arguments are an
@@ -308,6 +309,24 @@ impl ToolCall {
     /// ```
     pub fn from_wire(format: HistoryFormat, item: &Value) -> Result<ToolCall, HistoryError> {
         (format.row().read_call)(item)
+    }
+
+    /// As [`from_wire`](ToolCall::from_wire), with the ids of a conversation: an id that was fitted is the call's own again.
+    ///
+    /// # Errors
+    ///
+    /// As [`from_wire`](ToolCall::from_wire).
+    pub fn from_wire_with(
+        format: HistoryFormat,
+        item: &Value,
+        ids: &IdMap,
+    ) -> Result<ToolCall, HistoryError> {
+        let call = Self::from_wire(format, item)?;
+        if call.is_synthetic_id() {
+            return Ok(call);
+        }
+        let original = ids.original(call.id()).to_owned();
+        Ok(call.with_id(original))
     }
 
     fn item(&self, format: HistoryFormat, ids: Option<&mut IdMap>) -> Option<Node> {

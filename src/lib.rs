@@ -97,6 +97,8 @@ pub use framing::{Frame, Origin};
 pub use parser::{Framed, ToolCallParser};
 #[cfg(feature = "stream")]
 pub use stream::{ByteStreamExt, EventStream, Passthrough, ToolCallStream};
+#[cfg(feature = "stream")]
+pub use tools::RunCalls;
 #[cfg(feature = "schema")]
 pub use tools::SchemaError;
 pub use tools::{Outcome, Refusal, RefusalKind, Resolution, ResolutionState, Tool, ToolSet};

@@ -1,6 +1,6 @@
 //! The caller's tools: what a call is to them, running it, and what to tell the model where it is not run.
 //!
-//! This room knows finished calls. It does not know streams, except for [`RunCalls`], which is fed by one.
+//! This room knows finished calls. It does not know streams, except for `RunCalls`, which is fed by one.
 
 mod feedback;
 mod output;
@@ -14,7 +14,6 @@ mod typed;
 
 use std::collections::HashMap;
 use std::fmt;
-use std::future::Future;
 
 use serde_json::{Map, Value};
 
@@ -151,14 +150,10 @@ impl ToolSet {
     /// # Ok::<(), callstitch::EmptyToolName>(())
     /// # }).unwrap();
     /// ```
-    pub fn execute(&self, call: &ToolCall) -> impl Future<Output = Outcome> + Send + use<> {
-        let begun = self.begin(call);
-        let call = call.clone();
-        async move {
-            match begun {
-                Begun::Done(outcome) => *outcome,
-                Begun::Running(running) => Outcome::ran(call, running.await),
-            }
+    pub async fn execute(&self, call: &ToolCall) -> Outcome {
+        match self.begin(call) {
+            Begun::Done(outcome) => *outcome,
+            Begun::Running(running) => Outcome::ran(call.clone(), running.await),
         }
     }
 

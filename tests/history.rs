@@ -516,10 +516,10 @@ fn survives(call: &ToolCall, format: HistoryFormat, place: &str) -> bool {
     let item = call.to_wire_with(format, &mut ids).unwrap();
     let spelled: Value = serde_json::from_str(&call.to_wire_json(format).unwrap()).unwrap();
     assert_eq!(spelled, item, "{place}");
-    let back = ToolCall::from_wire(format, &item).unwrap();
+    let back = ToolCall::from_wire_with(format, &item, &ids).unwrap();
     assert_eq!(back.name(), call.name(), "{place}");
     if !back.is_synthetic_id() {
-        assert_eq!(ids.original(back.id()), call.id(), "{place}");
+        assert_eq!(back.id(), call.id(), "{place}");
     }
     if *call.kind() != ToolKind::Custom {
         assert_eq!(back.arguments().map(), call.arguments().map(), "{place}");
@@ -588,6 +588,21 @@ data: [DONE]
         let (_, chat, _) = run(&["history", "--to", "openai-chat"], &lines);
         let chat: Value = serde_json::from_str(&chat).unwrap();
         assert_eq!(chat["extra_content"]["google"]["thought_signature"], "c2ln");
+    }
+
+    #[test]
+    fn arguments_as_deep_as_is_read_pass_through() {
+        let deep = format!("{{\"a\":{}{}}}", "[".repeat(126), "]".repeat(126));
+        let entry = json!({"index": 0, "id": "c", "function": {"name": "t", "arguments": deep}});
+        let body = format!(
+            "data: {}\n\ndata: [DONE]\n\n",
+            json!({"choices": [{"delta": {"tool_calls": [entry]}}]})
+        );
+        let (code, lines, _) = run(&["calls", "--json"], &body);
+        assert_eq!(code, Some(0));
+        let (code, items, _) = run(&["history", "--to", "bedrock"], &lines);
+        assert_eq!(code, Some(0));
+        assert!(items.contains(&deep));
     }
 
     #[test]

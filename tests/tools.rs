@@ -500,5 +500,6 @@ fn running_calls_may_go_to_another_thread() {
     fn is_send<T: Send>(_: &T) {}
     let run = calls(vec![], false).run(ToolSet::new(), 1);
     is_send(&run);
-    is_send(&ToolSet::new().execute(&wait(1)));
+    let (tools, call) = (ToolSet::new(), wait(1));
+    is_send(&tools.execute(&call));
 }

@@ -18,8 +18,47 @@ pub(crate) struct StoredArguments<'a> {
     pub(crate) repaired: Option<Cow<'a, str>>,
     pub(crate) repairs: Cow<'a, [Repair]>,
     /// What a flagged text still states.
-    pub(crate) recovered: Option<Cow<'a, Map<String, Value>>>,
+    pub(crate) recovered: Option<ArgumentsForm<'a>>,
     pub(crate) problem: Option<StoredProblem<'a>>,
+}
+
+/// An object, or a text: that of an object where the object nests deeply.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum ArgumentsForm<'a> {
+    Object(Cow<'a, Map<String, Value>>),
+    Text(Cow<'a, str>),
+}
+
+/// Objects deeper than this are stored as text: a reader allows 128 levels (serde_json), and the call and whatever it is kept
+/// in take some.
+const DEEP: usize = 64;
+
+/// Whether a value has containers below `levels` levels. The recursion is as deep as `levels`.
+fn is_deep(value: &Value, levels: usize) -> bool {
+    let below = |value| levels == 0 || is_deep(value, levels - 1);
+    match value {
+        Value::Array(elements) => elements.iter().any(below),
+        Value::Object(members) => members.values().any(below),
+        _ => false,
+    }
+}
+
+impl<'a> ArgumentsForm<'a> {
+    fn of(object: &'a Map<String, Value>) -> Self {
+        if object.values().any(|value| is_deep(value, DEEP)) {
+            ArgumentsForm::Text(Cow::Owned(to_text(object)))
+        } else {
+            ArgumentsForm::Object(Cow::Borrowed(object))
+        }
+    }
+
+    fn into_object(self) -> Option<Map<String, Value>> {
+        match self {
+            ArgumentsForm::Object(object) => Some(object.into_owned()),
+            ArgumentsForm::Text(text) => serde_json::from_str(&text).ok(),
+        }
+    }
 }
 
 /// What is wrong, in words.
@@ -98,7 +137,7 @@ impl<'a> StoredProblem<'a> {
 
 impl Arguments {
     /// The stored form: what goes under `arguments`, and what stands beside it.
-    pub(crate) fn to_stored(&self) -> (Value, StoredArguments<'_>) {
+    pub(crate) fn to_stored(&self) -> (ArgumentsForm<'_>, StoredArguments<'_>) {
         let mut stored = StoredArguments {
             state: Some(self.state),
             repairs: Cow::Borrowed(&self.repairs),
@@ -106,16 +145,24 @@ impl Arguments {
             ..StoredArguments::default()
         };
         let Ok(object) = self.object() else {
-            stored.recovered = self.object.as_ref().map(Cow::Borrowed);
-            return (Value::from(self.raw.as_str()), stored);
+            stored.recovered = self.object.as_ref().map(ArgumentsForm::of);
+            return (ArgumentsForm::Text(Cow::Borrowed(&self.raw)), stored);
         };
-        let text = to_text(object);
-        stored.raw = Some(Cow::Borrowed(self.raw.as_str())).filter(|raw| *raw != text);
+        let mut form = ArgumentsForm::of(object);
+        // What `arguments` spells need not be said again; a deep object leaves the text as sent to stand for itself.
+        let spelled = match &form {
+            ArgumentsForm::Object(object) => Cow::Owned(to_text(object)),
+            ArgumentsForm::Text(_) => Cow::Borrowed(self.raw.as_str()),
+        };
+        stored.raw = Some(Cow::Borrowed(self.raw.as_str())).filter(|raw| *raw != spelled);
         if self.state == ArgumentsState::Repaired {
-            let repaired = self.text.as_deref().filter(|repaired| **repaired != text);
+            let repaired = self.text.as_deref().filter(|repaired| *repaired != spelled);
             stored.repaired = repaired.map(Cow::Borrowed);
         }
-        (Value::Object(object.clone()), stored)
+        if matches!(form, ArgumentsForm::Text(_)) {
+            form = ArgumentsForm::Text(spelled);
+        }
+        (form, stored)
     }
 
     /// The arguments that were stored so. What is said to be usable is read again and flagged if it is not: a stored word is
@@ -170,7 +217,10 @@ impl Arguments {
             _ => {
                 let raw = raw.unwrap_or_default();
                 let settled = Self::settle(raw, &strict());
-                let recovered = stored.recovered.map(Cow::into_owned).or(object);
+                let recovered = stored
+                    .recovered
+                    .and_then(ArgumentsForm::into_object)
+                    .or(object);
                 let problem = match stored.problem {
                     Some(problem) => Some(Box::new(problem.restore())),
                     None => settled.problem.or_else(|| {

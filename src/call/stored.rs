@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
 use super::{CallIndex, CallState, Evidence, Parts, ToolCall, ToolName};
-use crate::arguments::{Arguments, ArgumentsState, StoredArguments, StoredProblem};
+use crate::arguments::{Arguments, ArgumentsForm, ArgumentsState, StoredArguments, StoredProblem};
 use crate::config::default_ids;
 use crate::delta::{Executor, ToolKind};
 use crate::json::Repair;
@@ -44,7 +44,7 @@ struct Stored<'a> {
     executor: Executor,
     #[serde(skip_serializing_if = "Option::is_none")]
     server_name: Option<&'a str>,
-    arguments: Value,
+    arguments: ArgumentsForm<'a>,
     state: Option<ArgumentsState>,
     #[serde(skip_serializing_if = "Option::is_none")]
     raw: Option<Cow<'a, str>>,
@@ -53,7 +53,7 @@ struct Stored<'a> {
     #[serde(skip_serializing_if = "<[Repair]>::is_empty")]
     repairs: Cow<'a, [Repair]>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    recovered: Option<Cow<'a, Map<String, Value>>>,
+    recovered: Option<ArgumentsForm<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     problem: Option<StoredProblem<'a>>,
     #[serde(skip_serializing_if = "Map::is_empty")]
@@ -271,7 +271,7 @@ fn arguments(map: &mut Map<String, Value>, kind: &ToolKind) -> Arguments {
         raw: raw.map(Cow::Owned),
         repaired: text_as_is(map, "repaired").map(Cow::Owned),
         repairs: Cow::Owned(take(map, "repairs").unwrap_or_default()),
-        recovered: take(map, "recovered").map(Cow::Owned),
+        recovered: take(map, "recovered"),
         problem: take(map, "problem"),
     };
     if stored.state.is_none() && stored.raw.is_none() {

@@ -206,7 +206,7 @@ impl Tool {
     ///
     /// # Errors
     ///
-    /// [`SchemaError`] where the value is no schema.
+    /// [`SchemaError`](super::SchemaError) where the value is no schema.
     ///
     /// # Examples
     ///

@@ -1,11 +1,12 @@
 //! `callstitch history`: the call lines that `callstitch calls --json` prints, each as a wire's history item.
 
+use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Write};
 
 use callstitch::ToolCall;
 use callstitch::history::HistoryFormat;
-use serde_json::Value;
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 
 use crate::lines::text;
 use crate::{HistoryArgs, exit, open};
@@ -25,11 +26,12 @@ pub(crate) fn run(args: &HistoryArgs) -> io::Result<u8> {
         if line.trim().is_empty() {
             continue;
         }
-        let value: Value = serde_json::from_str(&line).map_err(|error| invalid(at + 1, &error))?;
-        if value.get("end").is_some() {
+        let members = members(&line).map_err(|error| invalid(at + 1, &error))?;
+        if members.contains_key("end") {
             continue;
         }
-        let call = ToolCall::from_value(value).map_err(|error| invalid(at + 1, &error))?;
+        let call = ToolCall::from_value(Value::Object(members))
+            .map_err(|error| invalid(at + 1, &error))?;
         if !call.is_usable() {
             code = exit::FLAGGED;
         }
@@ -39,6 +41,13 @@ pub(crate) fn run(args: &HistoryArgs) -> io::Result<u8> {
         }
     }
     Ok(code)
+}
+
+/// A line's members, each read by itself: arguments nest as deep as serde_json reads, and the line is one level more.
+fn members(line: &str) -> serde_json::Result<Map<String, Value>> {
+    let members: BTreeMap<String, Box<RawValue>> = serde_json::from_str(line)?;
+    let read = |(key, raw): (String, Box<RawValue>)| Ok((key, serde_json::from_str(raw.get())?));
+    members.into_iter().map(read).collect()
 }
 
 /// An item spells its arguments as the model did, line breaks between members included.
