@@ -17,6 +17,7 @@ mod item;
 mod mistral;
 mod ollama;
 mod openai_chat;
+mod openai_native;
 mod openai_responses;
 mod read;
 mod result;

@@ -158,6 +158,101 @@ fn each_wire_has_its_documented_shape() {
     }
 }
 
+fn native(kind: &'static str, name: &str, arguments: Value) -> ToolCall {
+    let call = ToolCall::builder()
+        .id("call_n")
+        .name(name)
+        .arguments(arguments);
+    call.kind(ToolKind::BuiltIn(kind.into())).build().unwrap()
+}
+
+/// OpenAI's own tools that the client runs go back as the items that they came as, and as functions elsewhere.
+#[test]
+fn native_tools_have_items_of_their_own() {
+    let format = HistoryFormat::OpenAiResponses;
+    let click = json!({"type": "click", "button": "left", "x": 1, "y": 2});
+    for (call, member, result) in [
+        (
+            native("computer_call", "computer", click.clone()),
+            json!({"action": click.clone()}),
+            "computer_call_output",
+        ),
+        (
+            native(
+                "computer_call",
+                "computer",
+                json!({"actions": [click.clone()]}),
+            ),
+            json!({"actions": [click.clone()]}),
+            "computer_call_output",
+        ),
+        (
+            native(
+                "local_shell_call",
+                "local_shell",
+                json!({"type": "exec", "command": ["ls"], "env": {}}),
+            ),
+            json!({"action": {"type": "exec", "command": ["ls"], "env": {}}}),
+            "local_shell_call_output",
+        ),
+        (
+            native("shell_call", "shell", json!({"commands": ["ls"]})),
+            json!({"action": {"commands": ["ls"]}}),
+            "shell_call_output",
+        ),
+        (
+            native(
+                "apply_patch_call",
+                "apply_patch",
+                json!({"type": "delete_file", "path": "a"}),
+            ),
+            json!({"operation": {"type": "delete_file", "path": "a"}}),
+            "apply_patch_call_output",
+        ),
+        (
+            native("tool_search_call", "tool_search", json!({"goal": "tides"})),
+            json!({"arguments": {"goal": "tides"}}),
+            "tool_search_output",
+        ),
+    ] {
+        let item = call.to_wire(format).unwrap();
+        assert_eq!(
+            (&item["type"], &item["call_id"]),
+            (&json!(call.kind().as_str()), &json!("call_n"))
+        );
+        for (key, value) in member.as_object().unwrap() {
+            assert_eq!(&item[key], value);
+        }
+        let back = ToolCall::from_wire(format, &item).unwrap();
+        assert_eq!(
+            (back.kind(), back.name(), back.arguments()),
+            (call.kind(), call.name(), call.arguments())
+        );
+        assert_eq!(back.to_wire(format).unwrap(), item);
+        let answer = ToolResult::text(&call, "done").to_wire(format);
+        assert_eq!(answer["type"], result);
+        let turn = [item, answer];
+        assert_eq!(check_messages(format, &turn), [], "{turn:?}");
+        assert_eq!(
+            call.to_wire(HistoryFormat::Anthropic).unwrap()["name"],
+            call.name()
+        );
+    }
+    let asked = native("mcp_approval_request", "list_berths", json!({"quay": 2}));
+    let yes = ToolResult::json(&asked, true).to_wire(format);
+    assert_eq!(
+        yes,
+        json!({"type": "mcp_approval_response", "approval_request_id": "call_n", "approve": true})
+    );
+    for no in [
+        ToolResult::text(&asked, "yes"),
+        ToolResult::error(&asked, "no"),
+        ToolResult::json(&asked, false),
+    ] {
+        assert_eq!(no.to_wire(format)["approve"], false);
+    }
+}
+
 /// Custom tools: an item of their own on OpenAI's wires, an object around the text on the others.
 #[test]
 fn free_text_goes_where_there_is_a_place_for_it() {

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use callstitch::history::{HistoryFormat, ToolResult, calls_messages, results_messages};
-use callstitch::{Arguments, ToolCall, ToolName};
+use callstitch::{Arguments, ToolCall, ToolKind, ToolName};
 use serde_json::{Value, json};
 
 /// The Python to ask; `None`, and a line that says so, where there is none.
@@ -73,6 +73,32 @@ fn calls() -> Vec<ToolCall> {
             .name("get_tide")
             .extra(key, value);
         calls.push(call.metadata("private", "note").build().unwrap());
+    }
+    for (kind, arguments) in [
+        (
+            "computer_call",
+            json!({"type": "click", "button": "left", "x": 1, "y": 2}),
+        ),
+        (
+            "local_shell_call",
+            json!({"type": "exec", "command": ["ls"], "env": {}}),
+        ),
+        ("shell_call", json!({"commands": ["ls"], "timeout_ms": 5})),
+        (
+            "apply_patch_call",
+            json!({"type": "delete_file", "path": "a"}),
+        ),
+        ("tool_search_call", json!({"goal": "tides"})),
+        ("mcp_approval_request", json!({"quay": 2})),
+    ] {
+        let call = ToolCall::builder()
+            .id("call_n")
+            .name("native")
+            .arguments(arguments);
+        let call = call
+            .kind(ToolKind::BuiltIn(kind.into()))
+            .server_name(Some("harbour".to_owned()));
+        calls.push(call.build().unwrap());
     }
     for (path, format) in corpus::streams().into_iter().flatten() {
         calls.extend(corpus::calls(&path, format));

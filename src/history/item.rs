@@ -56,7 +56,9 @@ pub(super) fn takes(format: HistoryFormat, key: &str, value: &Value) -> bool {
         "thoughtSignature" => format == HistoryFormat::Gemini,
         "signature" => format == HistoryFormat::GeminiInteractions,
         "extra_content" => format == HistoryFormat::OpenAiChat,
-        "namespace" => format == HistoryFormat::OpenAiResponses,
+        "namespace" | "pending_safety_checks" | "environment" | "container_id" | "fingerprint" => {
+            format == HistoryFormat::OpenAiResponses
+        }
         // One name on two wires, and two vocabularies.
         "caller" => match value.get("type").and_then(Value::as_str) {
             Some("direct") => {

@@ -4,6 +4,7 @@
 use serde_json::{Value, json};
 
 use super::item::{Members, Node, takes, text};
+use super::openai_native;
 use super::read::{self, Read};
 use super::result::{Answer, ToolResult};
 use super::{Entry, HistoryFormat};
@@ -17,6 +18,9 @@ const ITEM_ID: usize = 64;
 pub(super) fn call(call: &ToolCall, id: &str) -> Node {
     let custom = *call.kind() == ToolKind::Custom;
     let item_id = call.item_id().filter(|id| id.len() <= ITEM_ID);
+    if let Some(native) = openai_native::call(call, id, item_id) {
+        return native;
+    }
     let item = Members::new()
         .with(
             "type",
@@ -38,6 +42,9 @@ pub(super) fn call(call: &ToolCall, id: &str) -> Node {
 }
 
 pub(super) fn read_call(item: &Value) -> Read<ToolCall> {
+    if let Some(native) = openai_native::read_call(item) {
+        return native;
+    }
     let custom = read::is(item, "type", "custom_tool_call");
     if !custom && !read::is(item, "type", "function_call") {
         return Err(read::HistoryError::NotAnItem);
@@ -63,6 +70,9 @@ pub(super) fn read_call(item: &Value) -> Read<ToolCall> {
 }
 
 pub(super) fn result(result: &ToolResult, id: &str) -> Value {
+    if let Some(native) = openai_native::result(result, id) {
+        return native;
+    }
     let kind = match result.kind {
         ToolKind::Custom => "custom_tool_call_output",
         _ => "function_call_output",
@@ -77,6 +87,9 @@ pub(super) fn result(result: &ToolResult, id: &str) -> Value {
 }
 
 pub(super) fn read_result(item: &Value) -> Read<ToolResult> {
+    if let Some(native) = openai_native::read_result(item) {
+        return native;
+    }
     let custom = read::is(item, "type", "custom_tool_call_output");
     if !custom && !read::is(item, "type", "function_call_output") {
         return Err(read::HistoryError::NotAnItem);

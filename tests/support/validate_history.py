@@ -14,7 +14,12 @@ from typing_extensions import get_type_hints, is_typeddict
 
 REQUIRED = {"openai-chat", "openai-responses", "anthropic"}
 # Members that compatible servers and models want back, which the SDK's types do not list.
-BESIDE = {"openai-chat": {"extra_content"}, "gemini-interactions": {"signature"}}
+BESIDE = {
+    "openai-chat": {"extra_content"},
+    # The guide for the local shell answers by `call_id`.
+    "openai-responses": {"call_id"},
+    "gemini-interactions": {"signature"},
+}
 
 
 def typed(format, *types):
@@ -74,8 +79,28 @@ def openai_responses():
     types = importlib.import_module("openai.types.responses")
     items = importlib.import_module("openai.types.responses.response_input_item_param")
     format = "openai-responses"
-    call = typed(format, types.ResponseFunctionToolCallParam, types.ResponseCustomToolCallParam)
-    result = typed(format, items.FunctionCallOutput, types.ResponseCustomToolCallOutputParam)
+    call = typed(
+        format,
+        types.ResponseFunctionToolCallParam,
+        types.ResponseCustomToolCallParam,
+        types.ResponseComputerToolCallParam,
+        items.LocalShellCall,
+        items.ShellCall,
+        items.ApplyPatchCall,
+        items.ToolSearchCall,
+        items.McpApprovalRequest,
+    )
+    result = typed(
+        format,
+        items.FunctionCallOutput,
+        types.ResponseCustomToolCallOutputParam,
+        items.ComputerCallOutput,
+        items.LocalShellCallOutput,
+        items.ShellCallOutput,
+        items.ApplyPatchCallOutput,
+        types.ResponseToolSearchOutputItemParamParam,
+        items.McpApprovalResponse,
+    )
     either = TypeAdapter(items.ResponseInputItemParam).validate_python
     return {"call": call, "result": result, "message": either}
 
