@@ -19,9 +19,11 @@ fn call(arguments: impl Into<Arguments>) -> ToolCall {
 }
 
 fn settled(text: &str, repair: RepairLevel, blank: Blank) -> Arguments {
-    let mut settling = Settling::default();
-    settling.repair = repair;
-    settling.blank = blank;
+    let settling = Settling {
+        repair,
+        blank,
+        ..Settling::default()
+    };
     Arguments::settle(text.to_owned(), &settling)
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use callstitch::{ToolCall, ToolCallParser, WireFormat};
 
 /// Every recorded body and the name of its wire; `None`, and a line on what is skipped, where the data is absent.
-pub fn streams() -> Option<Vec<(PathBuf, WireFormat)>> {
+pub(crate) fn streams() -> Option<Vec<(PathBuf, WireFormat)>> {
     let root = std::env::var_os("CALLSTITCH_SHARED").map_or_else(
         || Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared"),
         PathBuf::from,
@@ -38,7 +38,7 @@ pub fn streams() -> Option<Vec<(PathBuf, WireFormat)>> {
 }
 
 /// The calls of one recorded body.
-pub fn calls(path: &Path, format: WireFormat) -> Vec<ToolCall> {
+pub(crate) fn calls(path: &Path, format: WireFormat) -> Vec<ToolCall> {
     let mut body = std::fs::read(path).unwrap();
     if path.to_string_lossy().ends_with(".chunks.jsonl") {
         body = framed(&String::from_utf8(body).unwrap(), format);
