@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::{CallIndex, CallState, Evidence, Parts, ToolCall, ToolName};
 use crate::arguments::{Arguments, ArgumentsForm, ArgumentsState, StoredArguments, StoredProblem};
@@ -212,21 +212,6 @@ impl ToolCall {
             map.insert("metadata".to_owned(), self.metadata().clone().into());
         }
         map
-    }
-
-    /// The call in OpenAI's chat shape, for keeping: a call that its provider ran is there too, flagged as `builtin?`. For
-    /// sending it back use the [`history`](crate::history) room, which leaves such calls out.
-    #[must_use]
-    pub fn to_openai_value(&self) -> Value {
-        let mut function = Map::new();
-        function.insert("name".to_owned(), self.name().into());
-        let arguments = match self.kind() {
-            ToolKind::Custom => self.arguments().raw().to_owned(),
-            _ => self.arguments().to_json(),
-        };
-        function.insert("arguments".to_owned(), arguments.into());
-        ToolCall::set_builtin_flag(&mut function, self.is_builtin());
-        json!({ "id": self.id(), "type": "function", "function": function })
     }
 
     /// Whether the call has all that it needs: a name and usable arguments.

@@ -1,7 +1,7 @@
 //! OpenAI Chat Completions: a call is an element of the assistant message's `tool_calls`, a result a message of the role
 //! `tool` (OpenAI API reference, "Create chat completion", `messages`).
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::item::{Members, Node, text};
 use super::read::{self, Read};
@@ -64,6 +64,23 @@ pub(super) fn read_result(message: &Value) -> Read<ToolResult> {
         read::text(message, "name"),
         answer,
     ))
+}
+
+impl ToolCall {
+    /// The call in OpenAI's chat shape, for keeping: a call that its provider ran is there too, flagged as `builtin?`. For
+    /// sending it back use [`to_wire`](ToolCall::to_wire), which leaves such calls out.
+    #[must_use]
+    pub fn to_openai_value(&self) -> Value {
+        let mut function = Map::new();
+        function.insert("name".to_owned(), self.name().into());
+        let arguments = match self.kind() {
+            ToolKind::Custom => self.arguments().raw().to_owned(),
+            _ => self.arguments().to_json(),
+        };
+        function.insert("arguments".to_owned(), arguments.into());
+        ToolCall::set_builtin_flag(&mut function, self.is_builtin());
+        json!({ "id": self.id(), "type": "function", "function": function })
+    }
 }
 
 /// One assistant message with all calls.
