@@ -50,10 +50,13 @@ const ROOMS: &[(&str, &[&str])] = &[
             "wire",
         ],
     ),
-    ("tools", &["arguments", "call", "delta", "error", "json"]),
     (
         "history",
         &["arguments", "call", "config", "delta", "json", "wire"],
+    ),
+    (
+        "tools",
+        &["arguments", "call", "delta", "error", "history", "json"],
     ),
     (
         "stream",

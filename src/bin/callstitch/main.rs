@@ -2,6 +2,7 @@
 
 mod arguments;
 mod calls;
+mod history;
 mod lines;
 
 use std::fmt::Display;
@@ -10,6 +11,7 @@ use std::io::{self, Read, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use callstitch::history::HistoryFormat;
 use callstitch::{RepairLevel, WireFormat};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
@@ -33,6 +35,8 @@ enum Command {
     Calls(CallsArgs),
     /// Read one argument text and say what it is.
     Arguments(ArgumentsArgs),
+    /// Read the lines of `calls --json` and print each call as an item of a provider's history.
+    History(HistoryArgs),
 }
 
 #[derive(Args)]
@@ -65,6 +69,15 @@ struct ArgumentsArgs {
     #[arg(long, value_enum, default_value = "lossless", value_name = "LEVEL")]
     repair: Repair,
     /// The text's file; standard input where it is - or absent.
+    file: Option<PathBuf>,
+}
+
+#[derive(Args)]
+struct HistoryArgs {
+    /// The wire that the items are for.
+    #[arg(long, value_name = "FORMAT", value_parser = history_value())]
+    to: String,
+    /// The lines' file; standard input where it is - or absent.
     file: Option<PathBuf>,
 }
 
@@ -106,6 +119,10 @@ fn format_value() -> clap::builder::PossibleValuesParser {
     clap::builder::PossibleValuesParser::new(names)
 }
 
+fn history_value() -> clap::builder::PossibleValuesParser {
+    clap::builder::PossibleValuesParser::new(HistoryFormat::all().map(HistoryFormat::name))
+}
+
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
@@ -114,6 +131,7 @@ fn main() -> ExitCode {
     let outcome = match cli.command.unwrap_or(Command::Calls(cli.calls)) {
         Command::Calls(args) => calls::run(&args),
         Command::Arguments(args) => arguments::run(&args),
+        Command::History(args) => history::run(&args),
     };
     match outcome {
         Ok(code) => ExitCode::from(code),
