@@ -21,7 +21,8 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("framing", &["error"]),
     ("wire", &["anomaly", "delta", "framing", "json"]),
     ("call", &["anomaly", "arguments", "config", "delta", "json"]),
-    ("event", &["anomaly", "call", "delta"]),
+    ("event", &["anomaly", "arguments", "call", "delta"]),
+    ("fields", &["arguments", "call", "event"]),
     ("slots", &["anomaly", "call", "delta", "json"]),
     (
         "accumulate",
@@ -60,7 +61,16 @@ const ROOMS: &[(&str, &[&str])] = &[
     ),
     (
         "stream",
-        &["call", "config", "error", "event", "parser", "wire"],
+        &[
+            "arguments",
+            "call",
+            "config",
+            "error",
+            "event",
+            "fields",
+            "parser",
+            "wire",
+        ],
     ),
     ("channel", &["config", "parser", "stream", "wire"]),
 ];
