@@ -318,6 +318,12 @@ impl Accumulator {
         self.end
     }
 
+    /// Whether the wire's own terminal came and nothing after it.
+    #[cfg(feature = "stream")]
+    pub(crate) fn is_told_over(&self) -> bool {
+        self.state == State::Ended
+    }
+
     /// How often each liberty was taken, in the order of first sight.
     #[must_use]
     pub fn anomalies(&self) -> &[(AnomalyKind, u64)] {

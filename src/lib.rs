@@ -48,7 +48,7 @@
 //! | `call`, `arguments` | what a whole, a partial, a flagged call is | how it was obtained |
 //! | `fields` | what field events mean together | how they came about |
 //! | `parser` | that three machines exist and their order | any wire string, any JSON, `Poll` |
-//! | `stream`, `channel` | `Poll`, the transport's error, a parser | frames, deltas, JSON |
+//! | `stream`, `passthrough`, `channel` | `Poll`, the transport's error, a parser | frames, deltas, JSON |
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -72,6 +72,9 @@ mod wire;
 mod channel;
 #[cfg(feature = "stream")]
 #[cfg_attr(docsrs, doc(cfg(feature = "stream")))]
+mod passthrough;
+#[cfg(feature = "stream")]
+#[cfg_attr(docsrs, doc(cfg(feature = "stream")))]
 mod stream;
 
 pub use accumulate::{Accumulator, Events};
@@ -91,7 +94,9 @@ pub use fields::{CallSelector, FieldFilter, FieldPart};
 pub use framing::{Frame, Origin};
 pub use parser::{Framed, ToolCallParser};
 #[cfg(feature = "stream")]
-pub use stream::{ByteStreamExt, EventStream, FieldItems, FieldText, Passthrough, ToolCallStream};
+pub use passthrough::Passthrough;
+#[cfg(feature = "stream")]
+pub use stream::{ByteStreamExt, EventStream, FieldItems, FieldText, ToolCallStream};
 pub use wire::{Decoder, UnknownWireFormat, WireFormat};
 
 /// The README's examples are tests.

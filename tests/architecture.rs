@@ -55,15 +55,24 @@ const ROOMS: &[(&str, &[&str])] = &[
         "history",
         &["arguments", "call", "config", "delta", "json", "wire"],
     ),
+    ("passthrough", &["error", "event", "parser"]),
     (
         "stream",
-        &["call", "config", "error", "event", "parser", "wire"],
+        &[
+            "call",
+            "config",
+            "error",
+            "event",
+            "parser",
+            "passthrough",
+            "wire",
+        ],
     ),
     ("channel", &["config", "parser", "stream", "wire"]),
 ];
 
 /// Rooms that may wait: everything else is plain, synchronous code.
-const ASYNC: &[&str] = &["stream", "channel", "tools"];
+const ASYNC: &[&str] = &["stream", "passthrough", "channel", "tools"];
 
 /// Words of asynchronous code.
 const ASYNC_WORDS: &[&str] = &["futures", "tokio", "Poll", "Pin", "async", "await", "Waker"];
