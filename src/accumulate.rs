@@ -6,6 +6,7 @@
 
 mod fields;
 mod queue;
+mod trace;
 
 use std::collections::HashSet;
 
