@@ -33,6 +33,8 @@
 //! # Ok::<(), callstitch::Error>(())
 //! ```
 //!
+//! The [`guide`] has a chapter for each task.
+//!
 //! # The rooms
 //!
 //! Files in the order data travels; arrows only point down.
@@ -62,6 +64,7 @@ mod error;
 mod event;
 mod fields;
 mod framing;
+pub mod guide;
 mod json;
 mod parser;
 mod slots;

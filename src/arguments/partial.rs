@@ -115,7 +115,8 @@ impl<'a> PartialArguments<'a> {
     /// buffer.push(r#"{"port":"Oban","depth":12"#);
     /// assert_eq!(buffer.view().held_back(), r#""depth":12"#);
     /// buffer.push(",");
-    /// assert_eq!((buffer.view().held_back(), buffer.view().object().len()), ("", 2));
+    /// let view = buffer.view();
+    /// assert_eq!((view.held_back(), view.object().len()), ("", 2));
     /// ```
     #[must_use]
     pub fn held_back(&self) -> &'a str {
