@@ -6,6 +6,7 @@
 
 mod fields;
 mod queue;
+mod trace;
 
 use std::collections::HashSet;
 
@@ -316,6 +317,12 @@ impl Accumulator {
     #[must_use]
     pub fn end(&self) -> Option<End> {
         self.end
+    }
+
+    /// Whether the wire's own terminal came and nothing after it.
+    #[cfg(feature = "stream")]
+    pub(crate) fn is_told_over(&self) -> bool {
+        self.state == State::Ended
     }
 
     /// How often each liberty was taken, in the order of first sight.

@@ -33,6 +33,8 @@
 //! # Ok::<(), callstitch::Error>(())
 //! ```
 //!
+//! The [`guide`] has a chapter for each task.
+//!
 //! # The rooms
 //!
 //! Files in the order data travels; arrows only point down.
@@ -50,7 +52,7 @@
 //! | `history` | each wire's items for finished calls and their results | streams, partial text, tools |
 //! | `tools` | finished calls, the caller's tools | where calls come from, partial text |
 //! | `parser` | that three machines exist and their order | any wire string, any JSON, `Poll` |
-//! | `stream`, `channel` | `Poll`, the transport's error, a parser | frames, deltas, JSON |
+//! | `stream`, `passthrough`, `channel` | `Poll`, the transport's error, a parser | frames, deltas, JSON |
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -64,6 +66,7 @@ mod error;
 mod event;
 mod fields;
 mod framing;
+pub mod guide;
 pub mod history;
 mod json;
 mod parser;
@@ -74,6 +77,9 @@ mod wire;
 #[cfg(feature = "channel")]
 #[cfg_attr(docsrs, doc(cfg(feature = "channel")))]
 mod channel;
+#[cfg(feature = "stream")]
+#[cfg_attr(docsrs, doc(cfg(feature = "stream")))]
+mod passthrough;
 #[cfg(feature = "stream")]
 #[cfg_attr(docsrs, doc(cfg(feature = "stream")))]
 mod stream;
@@ -99,7 +105,9 @@ pub use fields::{CallSelector, FieldFilter, FieldPart};
 pub use framing::{Frame, Origin};
 pub use parser::{Framed, ToolCallParser};
 #[cfg(feature = "stream")]
-pub use stream::{ByteStreamExt, EventStream, FieldItems, FieldText, Passthrough, ToolCallStream};
+pub use passthrough::Passthrough;
+#[cfg(feature = "stream")]
+pub use stream::{ByteStreamExt, EventStream, FieldItems, FieldText, ToolCallStream};
 #[cfg(feature = "stream")]
 pub use tools::RunCalls;
 #[cfg(feature = "schema")]

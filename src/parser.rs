@@ -291,6 +291,12 @@ impl ToolCallParser {
         }
     }
 
+    /// Whether the wire's own terminal came and nothing after it.
+    #[cfg(feature = "stream")]
+    pub(crate) fn is_told_over(&self) -> bool {
+        self.accumulator.is_told_over()
+    }
+
     /// Whether no event waits.
     #[cfg(feature = "stream")]
     pub(crate) fn is_drained(&self) -> bool {

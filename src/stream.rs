@@ -2,7 +2,6 @@
 
 mod fields;
 
-use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
@@ -15,6 +14,7 @@ use crate::config::Config;
 use crate::error::{Error, ErrorKind};
 use crate::event::Event;
 use crate::parser::ToolCallParser;
+use crate::passthrough::Passthrough;
 use crate::wire::WireFormat;
 
 pub use fields::{FieldItems, FieldText};
@@ -83,48 +83,6 @@ pin_project! {
     }
 }
 
-pin_project! {
-    /// The chunks of a body, unchanged, with the events told at the side: what a gateway needs that relays a body and wants to
-    /// know its calls.
-    ///
-    /// The events of a chunk are told before the chunk is given on. A transport's error is given on as it is and is the last
-    /// item, after the open calls were told, flagged; a provider's error, or a limit, ends what is told and not what is relayed. A stream that is
-    /// dropped before its end tells nothing more.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use callstitch::{ByteStreamExt, Event, ToolCallParser, WireFormat};
-    /// use futures::StreamExt;
-    ///
-    /// # futures::executor::block_on(async {
-    /// let body = r#"data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"call_1","function":{"name":"get_now","arguments":"{}"}}]}}]}
-    ///
-    /// data: [DONE]
-    ///
-    /// "#;
-    /// let chunks = futures::stream::iter(body.as_bytes().chunks(10).map(Ok::<_, std::io::Error>));
-    /// let mut names = Vec::new();
-    /// let relayed = chunks.passthrough(ToolCallParser::new(WireFormat::OpenAiChat), |event| {
-    ///     if let Ok(Event::CallCompleted(call)) = event {
-    ///         names.push(call.name().to_owned());
-    ///     }
-    /// });
-    /// let relayed: Vec<_> = relayed.map(Result::unwrap).collect().await;
-    /// assert_eq!(relayed.concat(), body.as_bytes());
-    /// assert_eq!(names, ["get_now"]);
-    /// # });
-    /// ```
-    #[must_use = "streams do nothing unless polled"]
-    pub struct Passthrough<S, F> {
-        #[pin]
-        chunks: S,
-        parser: ToolCallParser,
-        tell: F,
-        ended: bool,
-    }
-}
-
 /// Wraps any stream of byte chunks, such as a response body.
 pub trait ByteStreamExt<B, E>: Stream<Item = Result<B, E>> + Sized
 where
@@ -139,22 +97,39 @@ where
         )
     }
 
-    /// Every event of this body.
-    fn tool_events(self, format: WireFormat) -> EventStream<Self> {
-        EventStream::new(self, ToolCallParser::new(format))
-    }
-
-    /// This body, unchanged; `tell` is given its events as they pass, the error that ends them last.
-    fn passthrough<F>(self, parser: ToolCallParser, tell: F) -> Passthrough<Self, F>
+    /// This body unchanged, chunk for chunk, while its events go to `sink`; see [`Passthrough`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{ByteStreamExt, Event, ToolCallParser, WireFormat};
+    /// use futures::StreamExt;
+    ///
+    /// # futures::executor::block_on(async {
+    /// # let body = futures::stream::iter([Ok::<_, std::io::Error>("data: {\"choices\":[{\"delta\":{\"content\":\"Hi\"}}]}\n\n")]);
+    /// let mut text = String::new();
+    /// let mut relay = body.passthrough(ToolCallParser::new(WireFormat::OpenAiChat), |event| {
+    ///     if let Ok(Event::Text { text: piece, .. }) = event {
+    ///         text.push_str(&piece);
+    ///     }
+    /// });
+    /// while let Some(chunk) = relay.next().await {
+    ///     drop(chunk); // to the client
+    /// }
+    /// drop(relay);
+    /// assert_eq!(text, "Hi");
+    /// # });
+    /// ```
+    fn passthrough<F>(self, parser: ToolCallParser, sink: F) -> Passthrough<Self, F>
     where
         F: FnMut(Result<Event<'_>, Error>),
     {
-        Passthrough {
-            chunks: self,
-            parser,
-            tell,
-            ended: false,
-        }
+        Passthrough::new(self, parser, sink)
+    }
+
+    /// Every event of this body.
+    fn tool_events(self, format: WireFormat) -> EventStream<Self> {
+        EventStream::new(self, ToolCallParser::new(format))
     }
 }
 
@@ -302,61 +277,5 @@ where
 {
     fn is_terminated(&self) -> bool {
         self.events.is_terminated()
-    }
-}
-
-impl<S, F> Passthrough<S, F> {
-    /// The parser: its format, its end, its calls in progress.
-    pub fn parser(&self) -> &ToolCallParser {
-        &self.parser
-    }
-}
-
-impl<S, B, E, F> Stream for Passthrough<S, F>
-where
-    S: Stream<Item = Result<B, E>>,
-    B: AsRef<[u8]>,
-    F: FnMut(Result<Event<'_>, Error>),
-{
-    type Item = Result<B, E>;
-
-    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let this = self.project();
-        if *this.ended {
-            return Poll::Ready(None);
-        }
-        let chunk = ready!(this.chunks.poll_next(cx));
-        let events = match &chunk {
-            Some(Ok(chunk)) => this.parser.push(chunk.as_ref()),
-            Some(Err(_)) => this.parser.abort(),
-            None => this.parser.finish(),
-        };
-        events.for_each(this.tell);
-        *this.ended = !matches!(chunk, Some(Ok(_)));
-        Poll::Ready(chunk)
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        self.chunks.size_hint()
-    }
-}
-
-impl<S, B, E, F> FusedStream for Passthrough<S, F>
-where
-    S: Stream<Item = Result<B, E>>,
-    B: AsRef<[u8]>,
-    F: FnMut(Result<Event<'_>, Error>),
-{
-    fn is_terminated(&self) -> bool {
-        self.ended
-    }
-}
-
-impl<S: fmt::Debug, F> fmt::Debug for Passthrough<S, F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Passthrough")
-            .field("chunks", &self.chunks)
-            .field("parser", &self.parser)
-            .finish_non_exhaustive()
     }
 }

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::ops::Range;
 
+use super::trace;
 use crate::call::{CallIndex, ToolCall};
 use crate::delta::TextKind;
 use crate::error::Error;
@@ -65,6 +66,7 @@ const KEPT_ARENA: usize = 64 << 10;
 impl Queue {
     pub(super) fn push(&mut self, event: Queued) {
         self.settle();
+        trace::queued(&event);
         self.events.push_back(event);
     }
 
@@ -115,10 +117,15 @@ impl Queue {
     #[inline]
     pub(super) fn text(&mut self, choice: u32, kind: TextKind, text: &str) {
         self.grow(Growing::Text(choice, kind), text);
+        // Two signatures that follow each other are of two blocks.
+        if kind == TextKind::Signature {
+            self.settle();
+        }
     }
 
     pub(super) fn started(&mut self, index: CallIndex, choice: u32, id: Option<&str>, name: &str) {
         self.settle();
+        trace::started(index, name);
         self.make_room();
         let id = id.map(|id| self.keep(id));
         let name = self.keep(name);

@@ -103,6 +103,26 @@ impl<'a> PartialArguments<'a> {
         self.reader.map_or_else(Vec::new, PartialReader::open_path)
     }
 
+    /// The end of the text that the object does not show yet: a number, literal, key or escape that the edge cuts, with
+    /// its key, or all from a fault on. For showing beside the object, dimmed. O(1) but for white space.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::ArgumentsBuffer;
+    ///
+    /// let mut buffer = ArgumentsBuffer::new();
+    /// buffer.push(r#"{"port":"Oban","depth":12"#);
+    /// assert_eq!(buffer.view().held_back(), r#""depth":12"#);
+    /// buffer.push(",");
+    /// let view = buffer.view();
+    /// assert_eq!((view.held_back(), view.object().len()), ("", 2));
+    /// ```
+    #[must_use]
+    pub fn held_back(&self) -> &'a str {
+        self.reader.map_or("", |reader| reader.held_back(self.raw))
+    }
+
     /// How far the text has been read.
     #[must_use]
     pub fn state(&self) -> PartialState {

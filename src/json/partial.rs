@@ -139,6 +139,13 @@ impl PartialReader {
         self.core.open_path(&self.root)
     }
 
+    /// The end of `raw`, as far as it was read, that is not in the tree yet.
+    pub(crate) fn held_back<'t>(&'t self, raw: &'t str) -> &'t str {
+        let text = self.wrapper.as_deref().map_or(raw, |outer| &outer.inner);
+        let from = self.core.held_with_key(text);
+        from.and_then(|from| text.get(from..)).unwrap_or("")
+    }
+
     /// Whether there is a field at this path and nothing more can be added to it. O(path).
     pub(crate) fn is_complete(&self, path: &[PathSegment<'_>]) -> bool {
         find(&self.root, path).is_some() && !self.core.is_open(&self.root, path)

@@ -58,6 +58,8 @@ pub(super) struct Core {
     pub(super) at: usize,
     /// Where the number, literal or key being read began.
     pub(super) token_at: usize,
+    /// Where the newest key began.
+    key_at: usize,
     pub(super) pending: Pending,
     key: String,
     /// As [`Step::replaced`], for the newest child of the innermost container.
@@ -75,6 +77,7 @@ impl Core {
             state: State::Start,
             at: 0,
             token_at: 0,
+            key_at: 0,
             pending: Pending::default(),
             key: String::new(),
             leaf_replaced: None,
@@ -88,6 +91,35 @@ impl Core {
         while bytes.get(self.at).is_some_and(|byte| is_space(*byte)) {
             self.at += 1;
         }
+    }
+
+    /// Where the text begins that is not in the tree: a number, literal, key or escape that the edge cuts, or all from a
+    /// fault on.
+    pub(super) fn held_from(&self, text: &str) -> Option<usize> {
+        match self.state {
+            State::Number(_) | State::Literal(..) | State::Key | State::AfterKey => {
+                Some(self.token_at)
+            }
+            State::Value
+                if text
+                    .get(..self.at)
+                    .is_some_and(|read| super::trim(read).ends_with(':')) =>
+            {
+                Some(self.token_at)
+            }
+            State::Text => self.pending.held_from(text, self.at),
+            State::Stopped(_, at) => Some(at),
+            _ => None,
+        }
+    }
+
+    /// As [`held_from`](Self::held_from), with the key of a held-back value.
+    pub(super) fn held_with_key(&self, text: &str) -> Option<usize> {
+        let from = self.held_from(text)?;
+        let before = text.get(self.key_at..from).unwrap_or_default();
+        let keyed = matches!(self.state, State::Number(_) | State::Literal(..))
+            && super::trim(before).ends_with(':');
+        Some(if keyed { self.key_at } else { from })
     }
 
     fn stop<O: Observer>(&mut self, kind: FaultKind, at: usize, observer: &mut O) {
@@ -192,6 +224,7 @@ impl Core {
                     State::Start => return self.stop(not_an_object(byte), self.at, observer),
                     State::ObjectStart | State::ObjectNext if byte == b'"' => {
                         self.token_at = self.at;
+                        self.key_at = self.at;
                         self.at += 1;
                         self.key.clear();
                         self.state = State::Key;

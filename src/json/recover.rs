@@ -88,11 +88,7 @@ impl PartialReader {
             .map_or(raw, |wrapper| wrapper.inner.as_str());
 
         let in_text = matches!(core.state, State::Text | State::Key);
-        let held = if in_text {
-            core.pending.held_from(text, core.at)
-        } else {
-            None
-        };
+        let held = core.held_from(text);
         let mut fault = match progress {
             Progress::Stopped { kind, at } => Some((kind, at)),
             _ if in_text => core
@@ -107,21 +103,7 @@ impl PartialReader {
         if fault.is_some() && matches!(was, State::Text | State::AfterValue) {
             core.drop_newest(&mut root);
         }
-        let mut dropped_at = match core.state {
-            State::Number(_) | State::Literal(..) | State::Key | State::AfterKey => {
-                Some(core.token_at)
-            }
-            State::Value
-                if text
-                    .get(..core.at)
-                    .is_some_and(|read| super::trim(read).ends_with(':')) =>
-            {
-                Some(core.token_at)
-            }
-            State::Text => held,
-            State::Stopped(_, at) => Some(at),
-            _ => None,
-        };
+        let mut dropped_at = held;
         if let Some(wrapper) = wrapper.as_deref() {
             // A string whose content is anything but an object's text is a string, and that is what is wrong with it.
             let nothing = matches!(core.state, State::Start)

@@ -1,41 +1,29 @@
 //! `callstitch calls`: a response body in, its calls out the moment each is known.
 
-use std::io::{self, IsTerminal, Read, Write};
-use std::time::Duration;
+use std::io::{self, IsTerminal, Write};
 
 use callstitch::{Config, End, Error, ErrorKind, Event, ToolCall, ToolCallParser, WireFormat};
 
 use crate::lines::{CallLine, EndLine, event_line, text};
-use crate::{CallsArgs, complain, exit, open, unreadable};
-
-/// What is printed.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Output {
-    Calls,
-    Events,
-    People,
-}
+use crate::{CallsArgs, complain, exit, live, source};
 
 struct Printer<W> {
     out: W,
-    output: Output,
+    events: bool,
     calls: usize,
     flagged: usize,
     finish_reasons: Vec<String>,
     error: Option<Error>,
 }
 
-pub(crate) fn run(args: &CallsArgs) -> io::Result<u8> {
-    let mut body = open(args.file.as_ref())?;
+pub(crate) fn run(args: CallsArgs) -> io::Result<u8> {
     let out = io::stdout().lock();
-    let output = match (args.events, args.json || !out.is_terminal()) {
-        (true, _) => Output::Events,
-        (_, true) => Output::Calls,
-        _ => Output::People,
-    };
+    if out.is_terminal() && !args.json && !args.events {
+        return live::run(args, out);
+    }
     let mut printer = Printer {
         out,
-        output,
+        events: args.events,
         calls: 0,
         flagged: 0,
         finish_reasons: Vec::new(),
@@ -43,27 +31,15 @@ pub(crate) fn run(args: &CallsArgs) -> io::Result<u8> {
     };
     let config = Config::default()
         .repair(args.repair.into())
-        .calls_only(output != Output::Events);
+        .calls_only(!args.events);
     let format = args.format.parse().unwrap_or(WireFormat::Auto);
     let mut parser = ToolCallParser::with_config(format, config);
-    let mut buffer = vec![0; 64 << 10];
-    let failed = loop {
-        let read = match body.read(&mut buffer) {
-            Ok(0) => break None,
-            Ok(read) => read,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => break Some(unreadable(args.file.as_ref(), &error)),
-        };
-        let bytes = buffer.get(..read).unwrap_or_default();
-        for piece in bytes.chunks(args.chunk_size.map_or(bytes.len(), |size| size as usize)) {
-            if let Some(pace) = args.pace {
-                std::thread::sleep(Duration::from_millis(pace));
-            }
-            printer.events(parser.push(piece))?;
-        }
+    let failed = source::read(&args, |piece| {
+        printer.events(parser.push(piece))?;
         // A reader at the other end of a pipe sees each call as soon as it is there.
         printer.out.flush()?;
-    };
+        Ok(true)
+    })?;
     let Some(failed) = failed else {
         printer.events(parser.finish())?;
         return printer.end(&parser);
@@ -93,7 +69,7 @@ impl<W: Write> Printer<W> {
     }
 
     fn event(&mut self, event: &Event<'_>) -> io::Result<()> {
-        if self.output == Output::Events {
+        if self.events {
             writeln!(self.out, "{}", event_line(event)?)?;
         }
         match event {
@@ -109,60 +85,27 @@ impl<W: Write> Printer<W> {
     }
 
     fn call(&mut self, call: &ToolCall) -> io::Result<()> {
-        match self.output {
-            Output::Events => Ok(()),
-            Output::Calls => {
-                let line = text(&CallLine::new(call))?;
-                writeln!(self.out, "{line}")
-            }
-            Output::People => {
-                let flag = if call.is_usable() {
-                    String::new()
-                } else {
-                    format!("  [{}]", call.state())
-                };
-                writeln!(self.out, "{call}{flag}")?;
-                let arguments = call.arguments();
-                match arguments.recovered() {
-                    Some(object) => writeln!(self.out, "{}", serde_json::to_string_pretty(object)?),
-                    None => writeln!(self.out, "{}", arguments.raw()),
-                }
-            }
+        if self.events {
+            return Ok(());
         }
+        writeln!(self.out, "{}", text(&CallLine::new(call))?)
     }
 
     fn end(mut self, parser: &ToolCallParser) -> io::Result<u8> {
         let end = parser.end().unwrap_or(End::Truncated);
-        if self.output == Output::People {
-            let reasons = self.finish_reasons.join(", ");
-            let format = parser.format().map_or("unknown", WireFormat::name);
-            writeln!(
-                self.out,
-                "{} ({format}; {} calls, {} flagged; {reasons})",
-                end.as_str(),
-                self.calls,
-                self.flagged
-            )?;
-        } else {
-            let error = self.error.as_ref();
-            let line = EndLine::new(
-                end,
-                parser.format(),
-                &self.finish_reasons,
-                self.calls,
-                error,
-                parser.anomalies(),
-            );
-            writeln!(self.out, "{}", text(&line)?)?;
-        }
+        let line = EndLine::new(
+            end,
+            parser.format(),
+            &self.finish_reasons,
+            self.calls,
+            self.error.as_ref(),
+            parser.anomalies(),
+        );
+        writeln!(self.out, "{}", text(&line)?)?;
         self.out.flush()?;
         if let Some(error) = &self.error {
             complain(error);
         }
-        Ok(match end {
-            End::Error => exit::ERROR,
-            End::Clean if self.flagged == 0 => exit::CLEAN,
-            _ => exit::FLAGGED,
-        })
+        Ok(exit::of(end, self.flagged == 0))
     }
 }

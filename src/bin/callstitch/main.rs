@@ -4,6 +4,10 @@ mod arguments;
 mod calls;
 mod history;
 mod lines;
+mod live;
+mod shell;
+mod source;
+mod words;
 
 use std::fmt::Display;
 use std::fs::File;
@@ -14,13 +18,18 @@ use std::process::ExitCode;
 use callstitch::history::HistoryFormat;
 use callstitch::{RepairLevel, WireFormat};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
 
 /// Stitches streamed LLM tool-call deltas back into whole calls.
+///
+/// Reads a response body, recorded or running, and gives its tool calls. On a terminal it shows each call growing and a
+/// summary at the end; elsewhere it prints JSON Lines.
 #[derive(Parser)]
 #[command(
     version,
     args_conflicts_with_subcommands = true,
-    arg_required_else_help = false
+    arg_required_else_help = false,
+    after_long_help = AFTER_HELP
 )]
 struct Cli {
     #[command(subcommand)]
@@ -28,6 +37,23 @@ struct Cli {
     #[command(flatten)]
     calls: CallsArgs,
 }
+
+const AFTER_HELP: &str = "\
+Exit status:
+  0    the stream ended clean and every call is usable
+  1    the file cannot be read
+  2    bad usage
+  3    the stream was cut, or a call is flagged
+  4    an error in the stream
+  130  interrupted, on a terminal
+
+Environment:
+  NO_COLOR  if set to anything but nothing, no colours
+
+Examples:
+  curl -N … | callstitch
+  callstitch --format anthropic --pace 40 recording.sse
+  callstitch --json recording.sse | jq .arguments";
 
 #[derive(Subcommand)]
 enum Command {
@@ -37,6 +63,16 @@ enum Command {
     Arguments(ArgumentsArgs),
     /// Read the lines of `calls --json` and print each call as an item of a provider's history.
     History(HistoryArgs),
+    /// Print a completion script.
+    Completions {
+        /// The shell it is for.
+        shell: Shell,
+    },
+    /// Print the manual page.
+    Man {
+        /// The page of this subcommand.
+        subcommand: Option<String>,
+    },
 }
 
 #[derive(Args)]
@@ -44,27 +80,39 @@ struct CallsArgs {
     /// The body's wire format.
     #[arg(long, default_value = "auto", value_name = "FORMAT", value_parser = format_value())]
     format: String,
-    /// Print JSON Lines: one line a call, then one end line.
+    /// Print JSON Lines: one line a call, then one end line. The default where the output is no terminal.
     #[arg(long, conflicts_with = "events")]
     json: bool,
     /// Print JSON Lines: one line an event, then one end line.
     #[arg(long)]
     events: bool,
+    /// Show text and reasoning as well, on a terminal.
+    #[arg(long, conflicts_with_all = ["json", "events"])]
+    text: bool,
     /// How far malformed arguments are repaired.
     #[arg(long, value_enum, default_value = "lossless", value_name = "LEVEL")]
     repair: Repair,
     /// Feed the parser in pieces of this many bytes.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     chunk_size: Option<u32>,
-    /// Wait this many milliseconds between pieces.
+    /// Wait this many milliseconds before each piece: of the size asked for, else a line.
     #[arg(long, value_name = "MS")]
     pace: Option<u64>,
     /// The body's file; standard input where it is - or absent.
     file: Option<PathBuf>,
 }
 
+impl CallsArgs {
+    fn reads_stdin(&self) -> bool {
+        path(self.file.as_ref()).is_none()
+    }
+}
+
 #[derive(Args)]
 struct ArgumentsArgs {
+    /// Print a JSON line, also on a terminal.
+    #[arg(long)]
+    json: bool,
     /// How far malformed arguments are repaired.
     #[arg(long, value_enum, default_value = "lossless", value_name = "LEVEL")]
     repair: Repair,
@@ -102,6 +150,8 @@ impl From<Repair> for RepairLevel {
 }
 
 mod exit {
+    use callstitch::End;
+
     /// The end was clean and every call is usable.
     pub(crate) const CLEAN: u8 = 0;
     /// The file could not be read, or not to its end.
@@ -112,6 +162,17 @@ mod exit {
     pub(crate) const FLAGGED: u8 = 3;
     /// The stream held an error.
     pub(crate) const ERROR: u8 = 4;
+    /// Ctrl-C, on a terminal: what a shell makes of the signal.
+    pub(crate) const INTERRUPTED: u8 = 130;
+
+    /// Of a stream that ended so, with every call usable or not.
+    pub(crate) fn of(end: End, usable: bool) -> u8 {
+        match end {
+            End::Error => ERROR,
+            End::Clean if usable => CLEAN,
+            _ => FLAGGED,
+        }
+    }
 }
 
 fn format_value() -> clap::builder::PossibleValuesParser {
@@ -129,9 +190,11 @@ fn main() -> ExitCode {
         Err(error) => return usage(&error),
     };
     let outcome = match cli.command.unwrap_or(Command::Calls(cli.calls)) {
-        Command::Calls(args) => calls::run(&args),
+        Command::Calls(args) => calls::run(args),
         Command::Arguments(args) => arguments::run(&args),
         Command::History(args) => history::run(&args),
+        Command::Completions { shell } => shell::completions(shell),
+        Command::Man { subcommand } => shell::man(subcommand.as_deref()),
     };
     match outcome {
         Ok(code) => ExitCode::from(code),
