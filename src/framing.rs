@@ -275,7 +275,7 @@ fn over_limit(what: &str, limit: usize, offset: u64) -> Error {
     Error::new(
         ErrorKind::Limit,
         offset,
-        format!("{what} is longer than the limit of {limit} bytes"),
+        format!("{what} is longer than max_event_bytes, the limit of {limit} bytes"),
     )
 }
 
