@@ -304,7 +304,7 @@ fn deep_events_do_not_recurse() {
 fn numbers_from_the_wire_cost_nothing() {
     let body = [
         whole(),
-        opening(i64::MAX, "call_1", "now", "{}"),
+        opening(i64::from(u32::MAX), "call_1", "now", "{}"),
         opening(i64::MIN, "call_2", "now", "{}"),
         data(
             &json!({"choices": [{"index": 18_446_744_073_709_551_615_u64, "delta": {"content": "a"}}]}),
