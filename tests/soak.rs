@@ -114,7 +114,7 @@ async fn serve(mut socket: TcpStream) {
     let mut rest = &body[..end];
     while !rest.is_empty() {
         let size = match fate {
-            Fate::Slow => 1 + random.below(300),
+            Fate::Slow => 1 + random.below(1500),
             _ => 1 + random.below(8000),
         };
         let (chunk, after) = rest.split_at(size.min(rest.len()));
@@ -123,7 +123,7 @@ async fn serve(mut socket: TcpStream) {
         }
         rest = after;
         if fate == Fate::Slow {
-            tokio::time::sleep(Duration::from_millis(random.next() % 200)).await;
+            tokio::time::sleep(Duration::from_millis(random.next() % 120)).await;
         }
     }
     match fate {
