@@ -382,8 +382,8 @@ fn the_work_of_an_attack_grows_with_its_length_and_no_faster() {
             let (one, four) = (attack.body(short), attack.body(4 * short));
             // A body may be longer than asked for: what it begins with counts.
             let length = four.len() as f64 / one.len() as f64;
-            let once = seconds(runs, || drop(run(&attack, unlimited(), &one)));
-            let fourfold = seconds(runs, || drop(run(&attack, unlimited(), &four)));
+            let once = seconds(runs, || _ = run(&attack, unlimited(), &one));
+            let fourfold = seconds(runs, || _ = run(&attack, unlimited(), &four));
             let per_byte = |time: f64, body: &[u8]| time * 1e9 / body.len() as f64;
             (
                 per_byte(once, &one),
