@@ -1,5 +1,7 @@
 //! Reads one 4 KB call a few times: the work that `benches/instructions.sh` counts the instructions of.
 
+#![allow(clippy::expect_used, clippy::indexing_slicing)]
+
 use callstitch::{ToolCallParser, WireFormat};
 
 mod transcripts;

@@ -3,6 +3,8 @@
 //! `cargo bench --bench push` prints the tables; times are medians of one run on one machine, to be compared with each other
 //! only. The same work by other crates is in `benches/peers`.
 
+#![allow(clippy::expect_used, clippy::indexing_slicing)]
+
 use std::time::Instant;
 
 use callstitch::{Config, Event, ToolCallParser, WireFormat};

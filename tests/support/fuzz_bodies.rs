@@ -15,6 +15,8 @@
 use std::sync::{Arc, Mutex};
 
 use allocation_counter::{AllocationInfo, measure};
+use callstitch::ToolCall;
+use callstitch::history::{HistoryFormat, ToolResult};
 use callstitch::{
     Accumulator, Arguments, ArgumentsBuffer, ArgumentsPart, ArgumentsState, Blank, CallDelta,
     CallKey, ClosedBy, Config, Decoder, Delta, DeltaSink, EmitWhen, Event, FinishMeaning, Fragment,
@@ -707,6 +709,39 @@ fn one_delta(input: &mut Input<'_>, accumulator: &mut Accumulator) {
     }
 }
 
+/// Any JSON as a history item of any format: what is read goes back to the same, and no message is too odd to be looked at.
+pub fn history(data: &[u8]) {
+    let Ok(value) = serde_json::from_slice::<Value>(data) else {
+        return;
+    };
+    let items = value.as_array().cloned().unwrap_or_default();
+    for format in HistoryFormat::all() {
+        if let Ok(call) = ToolCall::from_wire(format, &value) {
+            assert!(!call.id().is_empty());
+            for other in HistoryFormat::all() {
+                let Some(item) = call.to_wire(other) else {
+                    continue;
+                };
+                let back = ToolCall::from_wire(other, &item);
+                let back = back.unwrap_or_else(|error| panic!("{error}: {item}"));
+                assert_eq!(back.name(), call.name());
+                if call.is_usable() {
+                    assert!(back.is_usable(), "{other:?}: {item}");
+                }
+            }
+            let stored = serde_json::to_value(&call).unwrap();
+            let again: ToolCall = serde_json::from_value(stored).expect("what was stored is read");
+            assert_eq!((again.id(), again.name()), (call.id(), call.name()));
+        }
+        if let Ok(result) = ToolResult::from_wire(format, &value) {
+            let _ = result.to_wire(format);
+        }
+        let _ = callstitch::history::entries(format, &items);
+        let _ = callstitch::history::check_messages(format, &items);
+    }
+    let _: Result<ToolCall, _> = serde_json::from_value(value);
+}
+
 /// A body by its name: the fuzz target's, too.
 pub type Body = fn(&[u8]);
 
@@ -721,4 +756,5 @@ pub const BODIES: &[(&str, Body)] = &[
     ("arguments", arguments),
     ("repair", repair),
     ("accumulator", accumulator),
+    ("history", history),
 ];
