@@ -201,7 +201,7 @@ async fn consume(address: std::net::SocketAddr, number: u64, figures: &Figures) 
         socket,
         buffer: Vec::new(),
     };
-    let asked = if number % 2 == 0 {
+    let asked = if number.is_multiple_of(2) {
         format
     } else {
         WireFormat::Auto

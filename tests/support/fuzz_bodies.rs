@@ -238,9 +238,12 @@ pub fn any_stream(data: &[u8]) {
     stream(format, input.0);
 }
 
+/// Data, event, origin, offset and whether it was lossy.
+type Recorded = (String, Option<String>, String, u64, bool);
+
 /// Keeps every frame that a framing gives.
 #[derive(Debug, Clone, Default)]
-struct Recorder(Arc<Mutex<Vec<(String, Option<String>, String, u64, bool)>>>);
+struct Recorder(Arc<Mutex<Vec<Recorded>>>);
 
 impl Decoder for Recorder {
     fn decode(&mut self, frame: Frame<'_>, _: &mut dyn DeltaSink) {
@@ -625,7 +628,7 @@ fn one_delta(input: &mut Input<'_>, accumulator: &mut Accumulator) {
     };
     let route = [Route::Table, Route::Table, Route::Opens, Route::Labelled][input.below(4)];
     let ids = ["a", "b", "c", "", "null", "a-long-identifier"];
-    let id = Some(ids[input.below(6)]).filter(|_| input.byte() % 3 == 0);
+    let id = Some(ids[input.below(6)]).filter(|_| input.byte().is_multiple_of(3));
     let fragment = |input: &mut Input<'_>| {
         let mut fragment = Fragment::new("");
         let halves = input.byte();
@@ -637,11 +640,14 @@ fn one_delta(input: &mut Input<'_>, accumulator: &mut Accumulator) {
         0..=4 => {
             let mut call = CallDelta::new().choice(choice).index(index).route(route);
             call.key.id = id;
-            call.key.item_id = (input.byte() % 5 == 0).then_some("item");
-            call.name = (input.byte() % 3 == 0).then(|| ["f", "g", "fg"][input.below(3)]);
-            call.kind = (input.byte() % 9 == 0).then_some(&kind);
-            call.cut = input.byte() % 11 == 0;
-            call.authoritative = input.byte() % 7 == 0;
+            call.key.item_id = input.byte().is_multiple_of(5).then_some("item");
+            call.name = input
+                .byte()
+                .is_multiple_of(3)
+                .then(|| ["f", "g", "fg"][input.below(3)]);
+            call.kind = input.byte().is_multiple_of(9).then_some(&kind);
+            call.cut = input.byte().is_multiple_of(11);
+            call.authoritative = input.byte().is_multiple_of(7);
             let mut piece = fragment(input);
             let how = input.below(8);
             piece.text = input.text();
@@ -677,7 +683,7 @@ fn one_delta(input: &mut Input<'_>, accumulator: &mut Accumulator) {
             accumulator.push(&Delta::Close { key, by });
         }
         10 => accumulator.push(&Delta::CloseAll {
-            choice: (input.byte() % 2 == 0).then_some(choice),
+            choice: input.byte().is_multiple_of(2).then_some(choice),
             by: ClosedBy::MessageEnd,
         }),
         11 => {
@@ -698,7 +704,7 @@ fn one_delta(input: &mut Input<'_>, accumulator: &mut Accumulator) {
         12 => accumulator.push(&[Delta::MayEnd, Delta::End, Delta::Restart][input.below(3)]),
         _ => match input.below(6) {
             0 => accumulator.push(&Delta::Error {
-                last: input.byte() % 2 == 0,
+                last: input.byte().is_multiple_of(2),
                 message: "no",
                 code: None,
             }),
