@@ -51,6 +51,7 @@
 //! | `fields` | what field events mean together | how they came about |
 //! | `parser` | that three machines exist and their order | any wire string, any JSON, `Poll` |
 //! | `stream`, `passthrough`, `channel` | `Poll`, the transport's error, a parser | frames, deltas, JSON |
+//! | `guide` | how it all is used | anything that is no documentation |
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

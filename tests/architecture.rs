@@ -22,7 +22,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("framing", &["error"]),
     ("wire", &["anomaly", "delta", "framing", "json"]),
     ("call", &["anomaly", "arguments", "config", "delta", "json"]),
-    ("event", &["anomaly", "call", "delta"]),
+    ("event", &["anomaly", "call", "delta", "json"]),
     ("slots", &["anomaly", "call", "delta", "json"]),
     (
         "accumulate",
@@ -56,6 +56,7 @@ const ROOMS: &[(&str, &[&str])] = &[
         "history",
         &["arguments", "call", "config", "delta", "json", "wire"],
     ),
+    ("fields", &["call", "event", "json"]),
     ("passthrough", &["error", "event", "parser"]),
     (
         "stream",
@@ -64,6 +65,8 @@ const ROOMS: &[(&str, &[&str])] = &[
             "config",
             "error",
             "event",
+            "fields",
+            "json",
             "parser",
             "passthrough",
             "wire",
