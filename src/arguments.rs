@@ -3,6 +3,7 @@
 //! This room knows what a whole, a partial and a flagged argument text is. It does not know how the text was obtained,
 //! and leaves the JSON grammar to the `json` room.
 
+mod form;
 mod partial;
 mod problem;
 mod settling;
@@ -12,6 +13,7 @@ pub use crate::json::{
     FaultKind, Fidelity, FieldEvent, FieldKind, FieldPath, FieldValue, PathSegment, Repair,
     RepairKind, RepairLevel,
 };
+pub(crate) use form::{ArgumentsForm, StoredArguments, StoredProblem};
 pub use partial::{ArgumentsBuffer, PartialArguments, PartialState};
 pub use problem::{ArgumentsError, ArgumentsErrorKind, Problem, ProblemKind};
 pub use settling::{ArgumentsState, Blank, Settling};
@@ -433,7 +435,7 @@ impl Arguments {
     pub fn deserialize<'a, T: Deserialize<'a>>(&'a self) -> Result<T, ArgumentsError> {
         let object = self.object()?;
         // The text first: it still has every digit. The object where the text repeats a key, which serde refuses.
-        let text = self.text.as_deref().unwrap_or(&self.raw);
+        let text = self.text().unwrap_or_default();
         serde_json::from_str(text)
             .or_else(|_| T::deserialize(object))
             .map_err(ArgumentsError::mismatch)
@@ -474,10 +476,23 @@ impl Arguments {
         }
     }
 
+    /// The text of the object, as it is spelled; `None` unless the arguments are whole or repaired.
+    pub(crate) fn text(&self) -> Option<&str> {
+        self.object().ok()?;
+        Some(self.text.as_deref().unwrap_or(&self.raw))
+    }
+
     /// What was done to the text, in the order of the text. At most [`Repair::LISTED`] are listed.
     #[must_use]
     pub fn repairs(&self) -> &[Repair] {
         &self.repairs
+    }
+
+    /// The highest level among the repairs; [`RepairLevel::None`] where there were none.
+    #[must_use]
+    pub fn repair_level(&self) -> RepairLevel {
+        let levels = self.repairs.iter().map(Repair::level);
+        levels.max().unwrap_or(RepairLevel::None)
     }
 
     /// What is wrong, where the arguments are flagged.

@@ -1,7 +1,11 @@
 //! What a tool call is: growing, whole, or flagged. Not how it was obtained.
 
+mod builder;
+mod carry;
+mod name;
 mod partial;
 mod settle;
+mod stored;
 
 use std::fmt;
 
@@ -11,8 +15,12 @@ use serde_json::{Map, Value};
 use crate::arguments::{Arguments, ArgumentsState};
 use crate::delta::{ClosedBy, Executor, ToolKind};
 
-pub use partial::PartialCall;
+pub use builder::{BuildError, Field, FieldError, FieldProblem, ToolCallBuilder};
+pub use carry::ExecutionStatus;
+pub use name::{EmptyToolName, ToolName};
 pub(crate) use partial::{Closing, Ended};
+pub use partial::{MergeError, PartialCall};
+pub use stored::{CallStatus, StoredCallError};
 
 /// A call's number by first appearance in its stream: dense, from 0, and always right.
 #[derive(
@@ -136,8 +144,8 @@ pub(crate) struct Parts {
     pub(crate) wire_id: Option<String>,
     pub(crate) synthetic_id: bool,
     pub(crate) item_id: Option<String>,
-    /// Empty only for a call that never got a name.
-    pub(crate) name: String,
+    /// `None` only for a call that never got a name.
+    pub(crate) name: Option<ToolName>,
     pub(crate) arguments: Arguments,
     pub(crate) kind: ToolKind,
     pub(crate) executor: Executor,
@@ -194,7 +202,19 @@ impl ToolCall {
     /// The tool's name. Empty only in the state [`CallState::Unnamed`].
     #[must_use]
     pub fn name(&self) -> &str {
-        &self.0.name
+        self.0.name.as_ref().map_or("", ToolName::as_str)
+    }
+
+    /// The tool's name as its type; `None` only in the state [`CallState::Unnamed`].
+    #[must_use]
+    pub fn tool_name(&self) -> Option<&ToolName> {
+        self.0.name.as_ref()
+    }
+
+    /// Whether the call is of this tool.
+    #[must_use]
+    pub fn matches_name(&self, name: &str) -> bool {
+        !name.is_empty() && self.name() == name
     }
 
     /// The arguments: the text as sent and what it means.
@@ -236,7 +256,7 @@ impl ToolCall {
     /// What became of the call.
     #[must_use]
     pub fn state(&self) -> CallState {
-        if self.0.name.is_empty() {
+        if self.0.name.is_none() {
             return CallState::Unnamed;
         }
         match self.0.arguments.state() {
@@ -259,7 +279,7 @@ impl ToolCall {
 
 impl fmt::Display for ToolCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}({})", self.0.name, self.0.id)
+        write!(f, "{}({})", self.name(), self.0.id)
     }
 }
 
@@ -269,7 +289,7 @@ impl fmt::Debug for ToolCall {
             .field("index", &self.0.index.0)
             .field("choice", &self.0.choice)
             .field("id", &self.0.id)
-            .field("name", &self.0.name)
+            .field("name", &self.name())
             .field("state", &self.state())
             .field("arguments", &self.0.arguments)
             .field("kind", &self.0.kind)

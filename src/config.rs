@@ -91,6 +91,11 @@ struct Counted;
 
 static COUNT: AtomicU64 = AtomicU64::new(0);
 
+/// The default source of ids, for calls that no parser made.
+pub(crate) fn default_ids() -> &'static dyn IdSource {
+    &Counted
+}
+
 impl IdSource for Counted {
     fn next_id(&self) -> String {
         format!(

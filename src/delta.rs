@@ -1,6 +1,7 @@
 //! The words spoken at the door: what a decoder says to the accumulator, in no provider's spelling.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
@@ -38,7 +39,7 @@ pub enum Route {
 ///
 /// Gateways cut texts by UTF-16 units, so that the two escapes of one character come in two deltas (WIRE_FORMATS; openclaw
 /// 115536): an outer surrogate half travels beside the text and is joined where the pieces meet.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Fragment<'a> {
     /// The decoded text between the halves.
@@ -82,7 +83,7 @@ impl<'a> Fragment<'a> {
 }
 
 /// What a delta says of the arguments.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ArgumentsPart<'a> {
     /// Nothing.
@@ -96,6 +97,27 @@ pub enum ArgumentsPart<'a> {
     Initial(&'a str),
     /// The whole text again, from an event that has authority over the fragments.
     Restated(&'a str),
+}
+
+/// Shows how long the text is, not what it says: it is the user's data.
+impl fmt::Debug for Fragment<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "<{} bytes>", self.text.len())
+    }
+}
+
+/// As for a [`Fragment`].
+impl fmt::Debug for ArgumentsPart<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (what, text) = match self {
+            ArgumentsPart::None => return f.write_str("None"),
+            ArgumentsPart::Fragment(fragment) => ("Fragment", fragment.text),
+            ArgumentsPart::Whole(text) => ("Whole", *text),
+            ArgumentsPart::Initial(text) => ("Initial", *text),
+            ArgumentsPart::Restated(text) => ("Restated", *text),
+        };
+        write!(f, "{what}(<{} bytes>)", text.len())
+    }
 }
 
 /// What a tool call is made of.
@@ -309,6 +331,8 @@ pub enum ClosedBy {
     Restart,
     /// Nothing: the call mirrors another one under a second index.
     Mirrored,
+    /// No stream: the call was made by hand, or read from a history.
+    ByHand,
 }
 
 /// What a finish reason means, whatever the provider's spelling.

@@ -6,9 +6,9 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::anomaly::AnomalyKind;
+use crate::arguments::FieldEvent;
 use crate::call::{CallIndex, ToolCall};
 use crate::delta::FinishMeaning;
-use crate::json::FieldEvent;
 
 /// One thing that a stream says.
 ///

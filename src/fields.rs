@@ -7,9 +7,9 @@ use std::fmt;
 
 use serde_json::Value;
 
+use crate::arguments::{FieldEvent, FieldKind, FieldPath, FieldValue, PathSegment};
 use crate::call::{CallIndex, ToolCall};
 use crate::event::Event;
-use crate::json::{FieldEvent, FieldKind, FieldPath, FieldValue, PathSegment};
 
 /// Which calls are meant: those of a tool by its name, one call by its index, or any.
 ///

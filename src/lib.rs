@@ -49,6 +49,8 @@
 //! | `accumulate` | deltas, slots, limits, the call grammar | bytes, frames, format names, async |
 //! | `call`, `arguments` | what a whole, a partial, a flagged call is | how it was obtained |
 //! | `fields` | what field events mean together | how they came about |
+//! | `history` | each wire's items for finished calls and their results | streams, partial text, tools |
+//! | `tools` | finished calls, the caller's tools | where calls come from, partial text |
 //! | `parser` | that three machines exist and their order | any wire string, any JSON, `Poll` |
 //! | `stream`, `passthrough`, `channel` | `Poll`, the transport's error, a parser | frames, deltas, JSON |
 //! | `guide` | how it all is used | anything that is no documentation |
@@ -66,9 +68,11 @@ mod event;
 mod fields;
 mod framing;
 pub mod guide;
+pub mod history;
 mod json;
 mod parser;
 mod slots;
+pub mod tools;
 mod wire;
 
 #[cfg(feature = "channel")]
@@ -84,7 +88,11 @@ mod stream;
 pub use accumulate::{Accumulator, Events};
 pub use anomaly::AnomalyKind;
 pub use arguments::*;
-pub use call::{CallIndex, CallState, Evidence, PartialCall, ToolCall};
+pub use call::{
+    BuildError, CallIndex, CallState, CallStatus, EmptyToolName, Evidence, ExecutionStatus, Field,
+    FieldError, FieldProblem, MergeError, PartialCall, StoredCallError, ToolCall, ToolCallBuilder,
+    ToolName,
+};
 #[cfg(feature = "channel")]
 pub use channel::{Aborted, ChunkSender, Chunks, Closed, channel, channel_with};
 pub use config::{Config, EmitWhen, IdSource};
@@ -101,6 +109,11 @@ pub use parser::{Framed, ToolCallParser};
 pub use passthrough::Passthrough;
 #[cfg(feature = "stream")]
 pub use stream::{ByteStreamExt, EventStream, FieldItems, FieldText, ToolCallStream};
+#[cfg(feature = "stream")]
+pub use tools::RunCalls;
+#[cfg(feature = "schema")]
+pub use tools::SchemaError;
+pub use tools::{Outcome, Refusal, RefusalKind, Resolution, ResolutionState, Tool, ToolSet};
 pub use wire::{Decoder, UnknownWireFormat, WireFormat};
 
 /// The README's examples are tests.

@@ -22,7 +22,8 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("framing", &["error"]),
     ("wire", &["anomaly", "delta", "framing", "json"]),
     ("call", &["anomaly", "arguments", "config", "delta", "json"]),
-    ("event", &["anomaly", "call", "delta", "json"]),
+    ("event", &["anomaly", "arguments", "call", "delta"]),
+    ("fields", &["arguments", "call", "event"]),
     ("slots", &["anomaly", "call", "delta", "json"]),
     (
         "accumulate",
@@ -51,22 +52,24 @@ const ROOMS: &[(&str, &[&str])] = &[
             "wire",
         ],
     ),
-    ("tools", &["arguments", "call", "delta", "error", "json"]),
     (
         "history",
         &["arguments", "call", "config", "delta", "json", "wire"],
     ),
-    ("fields", &["call", "event", "json"]),
     ("passthrough", &["error", "event", "parser"]),
+    (
+        "tools",
+        &["arguments", "call", "delta", "error", "history", "json"],
+    ),
     (
         "stream",
         &[
+            "arguments",
             "call",
             "config",
             "error",
             "event",
             "fields",
-            "json",
             "parser",
             "passthrough",
             "wire",

@@ -93,6 +93,9 @@ fn said(events: &[Event<'static>]) -> Vec<(String, String)> {
             Event::ArgumentsDelta { index, text } => (format!("{index} +"), text.to_string()),
             Event::Text { choice, text } => (format!("text {choice}"), text.to_string()),
             Event::Reasoning { choice, text } => (format!("reason {choice}"), text.to_string()),
+            Event::ReasoningSignature { choice, text } => {
+                (format!("signature {choice}"), text.to_string())
+            }
             Event::Refusal { choice, text } => (format!("refusal {choice}"), text.to_string()),
             Event::Field {
                 index,

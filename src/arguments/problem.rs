@@ -200,7 +200,7 @@ impl ArgumentsError {
         }))
     }
 
-    pub(super) fn mismatch(error: serde_json::Error) -> Self {
+    pub(crate) fn mismatch(error: serde_json::Error) -> Self {
         let (kind, state) = (ArgumentsErrorKind::Mismatch, ArgumentsState::Whole);
         ArgumentsError(Box::new(Refusal {
             kind,

@@ -51,3 +51,31 @@ impl fmt::Debug for Revealed<'_> {
             .finish()
     }
 }
+
+/// As [`Arguments::parse`].
+impl From<&str> for Arguments {
+    fn from(text: &str) -> Self {
+        Arguments::parse(text)
+    }
+}
+
+/// As [`Arguments::parse`].
+impl From<String> for Arguments {
+    fn from(text: String) -> Self {
+        Arguments::parse(text)
+    }
+}
+
+/// As [`Arguments::from_value`].
+impl From<Value> for Arguments {
+    fn from(value: Value) -> Self {
+        Arguments::from_value(value)
+    }
+}
+
+/// The object, whole.
+impl From<Map<String, Value>> for Arguments {
+    fn from(object: Map<String, Value>) -> Self {
+        Arguments::from_value(Value::Object(object))
+    }
+}

@@ -1,16 +1,20 @@
 //! A call that is still arriving.
 
+mod merge;
+
 use std::fmt;
 
 use serde::de::IgnoredAny;
 use serde_json::Map;
 
 use super::settle::{Sources, says_nothing, settle};
-use super::{CallIndex, Evidence, Parts, ToolCall};
+use super::{CallIndex, Evidence, Parts, ToolCall, ToolName};
 use crate::anomaly::AnomalyKind;
 use crate::arguments::{Arguments, PartialArguments, ProblemKind, Settling};
 use crate::delta::{ArgumentsPart, CallDelta, Executor, Fragment, ToolKind};
 use crate::json::{FieldEvent, MAX_DEPTH, PartialReader, Scan, join_halves};
+
+pub use merge::MergeError;
 
 /// A call that is still arriving: what is known of it, and a live view of its arguments.
 ///
@@ -28,6 +32,7 @@ use crate::json::{FieldEvent, MAX_DEPTH, PartialReader, Scan, join_halves};
 /// assert_eq!(call.name(), Some("write_note"));
 /// assert_eq!(call.arguments().object()["text"], "Low ti");
 /// ```
+#[derive(Clone)]
 pub struct PartialCall {
     pub(super) index: CallIndex,
     pub(crate) choice: u32,
@@ -63,9 +68,10 @@ pub struct PartialCall {
     reader: Option<Box<PartialReader>>,
     /// The reader reports to [`read_fields`](PartialCall::read_fields) what it reads.
     reports: bool,
-    /// Why the text cannot be believed whatever it says.
-    /// and from which byte on.
+    /// Why the text cannot be believed whatever it says, and from which byte on.
     damaged: Option<(ProblemKind, usize)>,
+    /// What the caller gave to it; a stream gives nothing.
+    given: Option<Box<merge::Given>>,
 }
 
 /// How a call ends.
@@ -115,6 +121,7 @@ impl PartialCall {
             reader: None,
             reports: false,
             damaged: None,
+            given: None,
         }
     }
 
@@ -473,6 +480,7 @@ impl PartialCall {
         let extras = extras
             .filter_map(|(name, raw)| Some((name, serde_json::from_str(&raw).ok()?)))
             .collect();
+        let given = self.given.map(|given| *given).unwrap_or_default();
         let mut evidence = closing.evidence;
         evidence.status = self.status;
         let call = ToolCall(Box::new(Parts {
@@ -483,14 +491,14 @@ impl PartialCall {
             wire_id: self.id,
             synthetic_id,
             item_id: self.item_id,
-            name: self.name,
+            name: ToolName::new(self.name).ok(),
             arguments,
             kind: self.kind,
             executor: self.executor,
             server_name: self.server_name,
             extras,
-            display_text: None,
-            metadata: Map::new(),
+            display_text: given.display_text,
+            metadata: given.metadata,
             evidence,
         }));
         Ended { call, anomalies }

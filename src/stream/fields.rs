@@ -11,11 +11,11 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::{BoxError, EventStream};
+use crate::arguments::{FieldKind, PathSegment};
 use crate::call::{CallIndex, ToolCall};
 use crate::error::{Error, ErrorKind};
 use crate::event::Event;
 use crate::fields::{CallSelector, FieldFilter, FieldPart};
-use crate::json::{FieldKind, PathSegment};
 
 impl<S> EventStream<S> {
     /// The same stream, with the events of [fields](Event::Field) among the others. A [`FieldFilter`] follows one of them.

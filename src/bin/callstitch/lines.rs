@@ -51,6 +51,9 @@ pub(crate) struct CallLine<'a> {
     state: &'a str,
     raw: &'a str,
     repairs: Value,
+    /// What must go back verbatim with the call, where there is some: `callstitch history` sends it.
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    extras: &'a Map<String, Value>,
 }
 
 impl<'a> CallLine<'a> {
@@ -70,6 +73,7 @@ impl<'a> CallLine<'a> {
             state: call.state().as_str(),
             raw: call.arguments().raw(),
             repairs: repairs(call.arguments()),
+            extras: call.extras(),
         }
     }
 }

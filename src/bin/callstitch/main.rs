@@ -2,6 +2,7 @@
 
 mod arguments;
 mod calls;
+mod history;
 mod lines;
 mod live;
 mod shell;
@@ -14,6 +15,7 @@ use std::io::{self, Read, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use callstitch::history::HistoryFormat;
 use callstitch::{RepairLevel, WireFormat};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
@@ -59,6 +61,8 @@ enum Command {
     Calls(CallsArgs),
     /// Read one argument text and say what it is.
     Arguments(ArgumentsArgs),
+    /// Read the lines of `calls --json` and print each call as an item of a provider's history.
+    History(HistoryArgs),
     /// Print a completion script.
     Completions {
         /// The shell it is for.
@@ -116,6 +120,15 @@ struct ArgumentsArgs {
     file: Option<PathBuf>,
 }
 
+#[derive(Args)]
+struct HistoryArgs {
+    /// The wire that the items are for.
+    #[arg(long, value_name = "FORMAT", value_parser = history_value())]
+    to: String,
+    /// The lines' file; standard input where it is - or absent.
+    file: Option<PathBuf>,
+}
+
 #[derive(Clone, Copy, ValueEnum)]
 enum Repair {
     /// Never.
@@ -167,6 +180,10 @@ fn format_value() -> clap::builder::PossibleValuesParser {
     clap::builder::PossibleValuesParser::new(names)
 }
 
+fn history_value() -> clap::builder::PossibleValuesParser {
+    clap::builder::PossibleValuesParser::new(HistoryFormat::all().map(HistoryFormat::name))
+}
+
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
@@ -175,6 +192,7 @@ fn main() -> ExitCode {
     let outcome = match cli.command.unwrap_or(Command::Calls(cli.calls)) {
         Command::Calls(args) => calls::run(args),
         Command::Arguments(args) => arguments::run(&args),
+        Command::History(args) => history::run(&args),
         Command::Completions { shell } => shell::completions(shell),
         Command::Man { subcommand } => shell::man(subcommand.as_deref()),
     };

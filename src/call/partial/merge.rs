@@ -1,0 +1,293 @@
+//! Calls grown by hand, from deltas that no accumulator routes.
+
+use std::fmt;
+
+use serde_json::{Map, Value};
+
+use super::{Closing, PartialCall};
+use crate::anomaly::AnomalyKind;
+use crate::arguments::{Blank, RepairLevel, Settling};
+use crate::call::builder::{BuildError, Faults, Field, FieldProblem};
+use crate::call::{CallIndex, Evidence, ToolCall};
+use crate::config::IdSource;
+use crate::delta::{ArgumentsPart, CallDelta, ClosedBy, Fragment, ToolKind};
+
+/// What the caller gave to a growing call.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Given {
+    pub(super) made_id: Option<String>,
+    pub(super) display_text: Option<String>,
+    pub(super) metadata: Map<String, Value>,
+}
+
+/// Two parts that are not of one call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum MergeError {
+    /// Their indexes differ.
+    IndexMismatch {
+        /// The index of the call.
+        held: i64,
+        /// The index of the part.
+        got: i64,
+    },
+    /// They belong to different completions.
+    ChoiceMismatch {
+        /// The choice of the call.
+        held: u32,
+        /// The choice of the part.
+        got: u32,
+    },
+}
+
+impl PartialCall {
+    /// A call of which this is the first part. For calls made by hand; a stream's are made by an
+    /// [`Accumulator`](crate::Accumulator), which also decides whose each delta is and keeps the limits. There are none here.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{CallDelta, MergeError, PartialCall};
+    ///
+    /// let mut call = PartialCall::from_delta(&CallDelta::new().index(0).id("call_1").name("get_tide"));
+    /// call.merge(&CallDelta::new().index(0).arguments("{\"port\":"))?;
+    /// call.merge(&CallDelta::new().index(0).arguments("\"Oban\"}"))?;
+    /// let other = call.merge(&CallDelta::new().index(1));
+    /// assert_eq!(other, Err(MergeError::IndexMismatch { held: 0, got: 1 }));
+    /// assert_eq!(call.complete().unwrap().arguments().object().unwrap()["port"], "Oban");
+    /// # Ok::<(), callstitch::MergeError>(())
+    /// ```
+    #[must_use]
+    pub fn from_delta(part: &CallDelta<'_>) -> Self {
+        let mut call = PartialCall::new(CallIndex(0), part.key.choice);
+        call.fold(part);
+        call
+    }
+
+    /// Folds a part into this call. Text is appended byte for byte, also where it equals the piece before; a whole text replaces
+    /// it, and pieces that come after a whole text are ignored; a part that says nothing of a field leaves it as it is. Cost:
+    /// O(part). Returns the liberty that the part took, if any.
+    ///
+    /// # Errors
+    ///
+    /// [`MergeError`] where the part says that it is another call's; nothing is changed then.
+    pub fn merge(&mut self, part: &CallDelta<'_>) -> Result<Option<AnomalyKind>, MergeError> {
+        self.same_call(part.key.choice, part.key.index)?;
+        Ok(self.fold(part))
+    }
+
+    /// Folds a part into a call that may not exist yet.
+    ///
+    /// # Errors
+    ///
+    /// As [`merge`](PartialCall::merge).
+    pub fn merge_into(held: Option<Self>, part: &CallDelta<'_>) -> Result<Self, MergeError> {
+        match held {
+            None => Ok(PartialCall::from_delta(part)),
+            Some(mut call) => {
+                call.merge(part)?;
+                Ok(call)
+            }
+        }
+    }
+
+    /// Folds another growing call, of which this one holds the beginning, into this one. Display text of the part wins where
+    /// it has one; metadata is merged key by key.
+    ///
+    /// # Errors
+    ///
+    /// As [`merge`](PartialCall::merge).
+    pub fn merge_call(&mut self, part: &PartialCall) -> Result<Option<AnomalyKind>, MergeError> {
+        self.same_call(part.choice, part.wire_index)?;
+        let mut delta = CallDelta::new().index(part.wire_index);
+        delta.key.choice = self.choice;
+        delta.key.id = part.id.as_deref();
+        delta.key.item_id = part.item_id.as_deref();
+        delta.name = part.name();
+        delta.kind = Some(&part.kind).filter(|kind| **kind != ToolKind::Function);
+        delta.executor = Some(part.executor).filter(|_| part.executor != self.executor);
+        delta.server_name = part.server_name.as_deref();
+        delta.status = part.status.as_deref();
+        delta.cut = part.cut;
+        let extras = part.extras.iter();
+        let extras: Vec<_> = extras
+            .map(|(name, raw)| (name.as_str(), raw.as_str()))
+            .collect();
+        delta.extras = &extras;
+        let mut anomaly = self.fold(&delta);
+        let texts = [
+            part.initial.as_deref().map(ArgumentsPart::Initial),
+            Some(ArgumentsPart::Fragment(
+                Fragment::new(&part.text).with_halves(None, part.high),
+            )),
+            part.restated.as_deref().map(ArgumentsPart::Restated),
+        ];
+        for text in texts.into_iter().flatten() {
+            anomaly = anomaly.or(self.fold_arguments(text));
+        }
+        if let Some(given) = part.given.as_deref() {
+            let held = self.given();
+            held.metadata.extend(given.metadata.clone());
+            if given.display_text.is_some() {
+                held.display_text.clone_from(&given.display_text);
+            }
+        }
+        Ok(anomaly)
+    }
+
+    /// The call, where it has all that it needs: an id, a name, and arguments that are an object, or nothing, which is `{}`.
+    /// Saying it again gives an equal call; after an error the growing call is as it was.
+    ///
+    /// # Errors
+    ///
+    /// Every field that is wrong, at once. For a call without an id see [`ensure_id`](PartialCall::ensure_id); for one that
+    /// will not be completed, [`abandon`](PartialCall::abandon).
+    pub fn complete(&self) -> Result<ToolCall, BuildError> {
+        let mut faults = Faults::default();
+        if self.public_id().is_none() {
+            faults.add(Field::Id, FieldProblem::Missing);
+        }
+        if self.name.is_empty() {
+            faults.add(Field::Name, FieldProblem::Missing);
+        }
+        let call = self.ended(Settling::default(), false);
+        faults.arguments(call.arguments());
+        faults.or(|| call)
+    }
+
+    /// The call as far as it came, for one that will not be completed: usable only where its text is a whole object that is not
+    /// empty. Never fails; an id that is missing is made.
+    #[must_use]
+    pub fn abandon(mut self) -> ToolCall {
+        self.ensure_id(crate::config::default_ids());
+        let settling = Settling {
+            repair: RepairLevel::None,
+            blank: Blank::Cut,
+            ..Settling::default()
+        };
+        self.ended(settling, true)
+    }
+
+    /// The id of the call; where it has none, one is made, once, and the finished call says so.
+    pub fn ensure_id(&mut self, ids: &dyn IdSource) -> &str {
+        if self.id.is_none() && self.public_id().is_none() {
+            self.given().made_id = Some(ids.next_id());
+        }
+        self.public_id().unwrap_or_default()
+    }
+
+    /// A text for people.
+    #[must_use]
+    pub fn display_text(&self) -> Option<&str> {
+        self.given.as_ref()?.display_text.as_deref()
+    }
+
+    /// Sets the text for people.
+    pub fn set_display_text(&mut self, text: impl Into<String>) {
+        self.given().display_text = Some(text.into());
+    }
+
+    /// The caller's notes, to be changed. They go over into the finished call.
+    pub fn metadata_mut(&mut self) -> &mut Map<String, Value> {
+        &mut self.given().metadata
+    }
+
+    fn given(&mut self) -> &mut Given {
+        self.given.get_or_insert_default()
+    }
+
+    fn public_id(&self) -> Option<&str> {
+        let made = || self.given.as_ref()?.made_id.as_deref();
+        self.id.as_deref().or_else(made)
+    }
+
+    fn same_call(&self, choice: u32, index: Option<i64>) -> Result<(), MergeError> {
+        if choice != self.choice {
+            let held = self.choice;
+            return Err(MergeError::ChoiceMismatch { held, got: choice });
+        }
+        match (self.wire_index, index) {
+            (Some(held), Some(got)) if held != got => Err(MergeError::IndexMismatch { held, got }),
+            _ => Ok(()),
+        }
+    }
+
+    fn fold(&mut self, part: &CallDelta<'_>) -> Option<AnomalyKind> {
+        if self.wire_index.is_none() && part.key.index.is_some() {
+            self.wire_index = part.key.index;
+            self.index = CallIndex(
+                part.key
+                    .index
+                    .and_then(|at| at.try_into().ok())
+                    .unwrap_or(0),
+            );
+        }
+        let own = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
+        if self.id.is_none() || part.authoritative {
+            self.id = part.key.id.and_then(own).or(self.id.take());
+        }
+        self.item_id = part.key.item_id.and_then(own).or(self.item_id.take());
+        self.describe(part);
+        let name = part.name.filter(|name| !name.is_empty());
+        let anomaly = name.and_then(|name| self.take_name(name));
+        anomaly.or(self.fold_arguments(part.arguments))
+    }
+
+    fn fold_arguments(&mut self, part: ArgumentsPart<'_>) -> Option<AnomalyKind> {
+        let stands = self.restated.is_some() || (self.last_is_whole && self.is_whole());
+        match part {
+            ArgumentsPart::Fragment(fragment) if stands => {
+                let says = !fragment.text.is_empty() || fragment.high.is_some();
+                says.then_some(AnomalyKind::LateFragment)
+            }
+            part => self.take_arguments(part),
+        }
+    }
+
+    fn ended(&self, mut settling: Settling, unconfirmed: bool) -> ToolCall {
+        if self.cut {
+            settling.blank = Blank::Cut;
+        }
+        let closing = Closing {
+            settling,
+            unconfirmed,
+            cut: self.cut,
+            evidence: Evidence {
+                closed_by: ClosedBy::ByHand,
+                ..Evidence::by_hand()
+            },
+            id: (
+                self.public_id().unwrap_or_default().to_owned(),
+                self.id.is_none(),
+            ),
+        };
+        let text_only = PartialCall {
+            reader: None,
+            ..self.clone()
+        };
+        text_only.end(closing).call
+    }
+}
+
+impl PartialCall {
+    /// Whether [`complete`](PartialCall::complete) would give a call.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.complete().is_ok()
+    }
+}
+
+impl fmt::Display for MergeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            MergeError::IndexMismatch { held, got } => {
+                write!(f, "a part of call {got} is no part of call {held}")
+            }
+            MergeError::ChoiceMismatch { held, got } => {
+                write!(f, "a part of choice {got} is no part of choice {held}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for MergeError {}

@@ -1,0 +1,72 @@
+//! Ollama `/api/chat`: a call is an element of `tool_calls` with an object, a result a message of the role `tool` that names
+//! the tool (Ollama API, "Generate a chat completion"). Ids are recent; older servers ignore them.
+
+use serde_json::{Map, Value, json};
+
+use super::item::{Members, Node, object};
+use super::read::{self, Read};
+use super::result::{Answer, ToolResult};
+use super::{Entry, HistoryFormat};
+use crate::call::ToolCall;
+
+/// An id that was made here is left out: older servers know none, and pair by order.
+pub(super) fn call(call: &ToolCall, id: &str) -> Node {
+    let id = Some(id).filter(|_| !call.is_synthetic_id());
+    let function = Members::new()
+        .with("name", call.name())
+        .with("arguments", object(call));
+    Members::new()
+        .with_some("id", id)
+        .with("function", function)
+        .with_extras(call, HistoryFormat::Ollama)
+        .into()
+}
+
+pub(super) fn read_call(item: &Value) -> Read<ToolCall> {
+    let function = item.get("function").ok_or(read::HistoryError::NotAnItem)?;
+    read::call(
+        read::text(item, "id"),
+        read::required(function, "name")?,
+        read::text_arguments(function.get("arguments")),
+        read::extras(item, &["id", "type", "function"]),
+    )
+}
+
+pub(super) fn result(result: &ToolResult, id: &str) -> Value {
+    let mut message = Map::new();
+    message.insert("role".to_owned(), "tool".into());
+    message.insert("tool_name".to_owned(), result.name.as_str().into());
+    if !result.synthetic_id && !id.is_empty() {
+        message.insert("tool_call_id".to_owned(), id.into());
+    }
+    message.insert("content".to_owned(), result.answer.to_text().into());
+    Value::Object(message)
+}
+
+pub(super) fn read_result(message: &Value) -> Read<ToolResult> {
+    if !read::is(message, "role", "tool") {
+        return Err(read::HistoryError::NotAnItem);
+    }
+    let answer = Answer::Text(read::answer_text(message.get("content")));
+    let name = read::text(message, "tool_name").or_else(|| read::text(message, "name"));
+    Ok(ToolResult::stated(
+        read::text(message, "tool_call_id"),
+        name,
+        answer,
+    ))
+}
+
+/// One assistant message with all calls.
+pub(super) fn calls_message(items: Vec<Value>) -> Vec<Value> {
+    vec![json!({ "role": "assistant", "content": "", "tool_calls": items })]
+}
+
+pub(super) fn entries(message: &Value, out: &mut Vec<Entry>) {
+    let calls = read::list(message, "tool_calls").iter();
+    out.extend(
+        calls
+            .filter_map(|item| read_call(item).ok())
+            .map(Entry::Call),
+    );
+    out.extend(read_result(message).ok().map(Entry::Result));
+}

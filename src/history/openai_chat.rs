@@ -1,0 +1,112 @@
+//! OpenAI Chat Completions: a call is an element of the assistant message's `tool_calls`, a result a message of the role
+//! `tool` (OpenAI API reference, "Create chat completion", `messages`).
+
+use serde_json::{Map, Value, json};
+
+use super::item::{Members, Node, text};
+use super::read::{self, Read};
+use super::result::{Answer, ToolResult};
+use super::{Entry, HistoryFormat};
+use crate::arguments::Arguments;
+use crate::call::ToolCall;
+use crate::delta::ToolKind;
+
+pub(super) fn call(call: &ToolCall, id: &str) -> Node {
+    if *call.kind() == ToolKind::Custom {
+        let custom = Members::new()
+            .with("name", call.name())
+            .with("input", call.arguments().raw());
+        let item = Members::new().with("id", id).with("type", "custom");
+        return item
+            .with("custom", custom)
+            .with_extras(call, HistoryFormat::OpenAiChat)
+            .into();
+    }
+    function_item(call, id)
+        .with_extras(call, HistoryFormat::OpenAiChat)
+        .into()
+}
+
+/// `{id, type, function{name, arguments}}`, which Cohere and Mistral have too.
+pub(super) fn function_item(call: &ToolCall, id: &str) -> Members {
+    let function = Members::new()
+        .with("name", call.name())
+        .with("arguments", text(call));
+    let item = Members::new().with("id", id).with("type", "function");
+    item.with("function", function)
+}
+
+pub(super) fn read_call(item: &Value) -> Read<ToolCall> {
+    let id = Some(read::required(item, "id")?);
+    let extras = read::extras(item, &["id", "type", "function", "custom", "index"]);
+    if let Some(custom) = item.get("custom").filter(|custom| custom.is_object()) {
+        let input = read::text(custom, "input").unwrap_or_default();
+        let arguments = Arguments::free_form(input, false);
+        return read::call(id, read::required(custom, "name")?, arguments, extras);
+    }
+    let function = item.get("function").ok_or(read::HistoryError::NotAnItem)?;
+    let arguments = read::text_arguments(function.get("arguments"));
+    read::call(id, read::required(function, "name")?, arguments, extras)
+}
+
+pub(super) fn result(result: &ToolResult, id: &str) -> Value {
+    json!({ "role": "tool", "tool_call_id": id, "content": result.answer.to_text() })
+}
+
+pub(super) fn read_result(message: &Value) -> Read<ToolResult> {
+    if !read::is(message, "role", "tool") {
+        return Err(read::HistoryError::NotAnItem);
+    }
+    let id = read::required(message, "tool_call_id")?;
+    let answer = Answer::Text(read::answer_text(message.get("content")));
+    Ok(ToolResult::stated(
+        Some(id),
+        read::text(message, "name"),
+        answer,
+    ))
+}
+
+impl ToolCall {
+    /// The call in OpenAI's chat shape, for keeping: a call that its provider ran is there too, flagged as `builtin?`. For
+    /// sending it back use [`to_wire`](ToolCall::to_wire), which leaves such calls out.
+    #[must_use]
+    pub fn to_openai_value(&self) -> Value {
+        let mut function = Map::new();
+        function.insert("name".to_owned(), self.name().into());
+        let arguments = match self.kind() {
+            ToolKind::Custom => self.arguments().raw().to_owned(),
+            _ => self.arguments().to_json(),
+        };
+        function.insert("arguments".to_owned(), arguments.into());
+        ToolCall::set_builtin_flag(&mut function, self.is_builtin());
+        json!({ "id": self.id(), "type": "function", "function": function })
+    }
+}
+
+/// One assistant message with all calls.
+pub(super) fn calls_message(items: Vec<Value>) -> Vec<Value> {
+    vec![json!({ "role": "assistant", "content": null, "tool_calls": items })]
+}
+
+/// A message a result.
+pub(super) fn results_message(items: Vec<Value>) -> Vec<Value> {
+    items
+}
+
+pub(super) fn entries(
+    message: &Value,
+    read_call: fn(&Value) -> Read<ToolCall>,
+    out: &mut Vec<Entry>,
+) {
+    let calls = read::list(message, "tool_calls").iter();
+    out.extend(
+        calls
+            .filter_map(|item| read_call(item).ok())
+            .map(Entry::Call),
+    );
+    out.extend(read_result(message).ok().map(Entry::Result));
+}
+
+pub(super) fn own_entries(message: &Value, out: &mut Vec<Entry>) {
+    entries(message, read_call, out);
+}

@@ -1,0 +1,243 @@
+//! OpenAI's own tools that the client runs: each has an item type for its call and another for its result (OpenAI API reference,
+//! "Create a model response", `ComputerCall`, `LocalShellCall`, `ShellCall`, `ApplyPatchCall`, `ToolSearchCall`,
+//! `McpApprovalRequest`; WIRE_FORMATS 2.3).
+
+use serde_json::{Map, Value, json};
+
+use super::HistoryFormat;
+use super::item::{Members, Node, object, text};
+use super::read::{self, Read};
+use super::result::{Answer, ToolResult};
+use crate::arguments::Arguments;
+use crate::call::ToolCall;
+use crate::delta::ToolKind;
+
+/// One tool.
+struct Native {
+    call: &'static str,
+    /// The tool's name, by which a request offers it; the item has none.
+    name: &'static str,
+    /// The members that may hold the arguments, the usual one first.
+    members: &'static [&'static str],
+    result: &'static str,
+}
+
+const APPROVAL: &str = "mcp_approval_request";
+
+static NATIVES: [Native; 6] = [
+    Native {
+        call: "computer_call",
+        name: "computer",
+        members: &["action", "actions"],
+        result: "computer_call_output",
+    },
+    Native {
+        call: "local_shell_call",
+        name: "local_shell",
+        members: &["action"],
+        result: "local_shell_call_output",
+    },
+    Native {
+        call: "shell_call",
+        name: "shell",
+        members: &["action"],
+        result: "shell_call_output",
+    },
+    Native {
+        call: "apply_patch_call",
+        name: "apply_patch",
+        members: &["operation"],
+        result: "apply_patch_call_output",
+    },
+    Native {
+        call: "tool_search_call",
+        name: "tool_search",
+        members: &["arguments"],
+        result: "tool_search_output",
+    },
+    Native {
+        call: APPROVAL,
+        name: "",
+        members: &["arguments"],
+        result: "mcp_approval_response",
+    },
+];
+
+fn of_kind(kind: &ToolKind) -> Option<&'static Native> {
+    let ToolKind::BuiltIn(kind) = kind else {
+        return None;
+    };
+    NATIVES.iter().find(|native| native.call == kind)
+}
+
+/// The call as its own item; `None` where it is none of these tools'.
+pub(super) fn call(call: &ToolCall, id: &str, item_id: Option<&str>) -> Option<Node> {
+    let native = of_kind(call.kind())?;
+    let item = Members::new().with("type", native.call);
+    if native.call == APPROVAL {
+        let item = item
+            .with("id", item_id.unwrap_or(id))
+            .with("name", call.name())
+            .with("server_label", call.server_name().unwrap_or_default())
+            .with("arguments", text(call));
+        return Some(item.into());
+    }
+    let item = item.with("id", item_id.unwrap_or(id)).with("call_id", id);
+    let (member, payload) = payload(native, call);
+    let item = item.with(member, payload);
+    let item = match native.call {
+        "tool_search_call" => item.with("execution", "client"),
+        "computer_call" => {
+            let checks = call.extras().get("pending_safety_checks");
+            item.with(
+                "pending_safety_checks",
+                checks.cloned().unwrap_or_else(|| json!([])),
+            )
+        }
+        _ => item,
+    };
+    let item = item.with("status", "completed");
+    Some(
+        item.with_extras(call, HistoryFormat::OpenAiResponses)
+            .into(),
+    )
+}
+
+/// The member that holds the arguments, and what it holds: a member that is no object was read as the one member of one.
+fn payload(native: &Native, call: &ToolCall) -> (&'static str, Node) {
+    let usual = native.members.first().copied().unwrap_or("action");
+    let arguments = call.arguments().map();
+    let mut members = arguments.iter();
+    if let (Some((key, value)), None) = (members.next(), members.next())
+        && let Some(member) = native.members.iter().find(|member| **member == key)
+        && !value.is_object()
+    {
+        return (member, value.clone().into());
+    }
+    (usual, object(call))
+}
+
+/// The call that such an item states; `None` where it is of another type.
+pub(super) fn read_call(item: &Value) -> Option<Read<ToolCall>> {
+    let native = NATIVES
+        .iter()
+        .find(|native| read::is(item, "type", native.call))?;
+    let found = native
+        .members
+        .iter()
+        .find_map(|member| Some((*member, item.get(*member)?)));
+    let arguments = match found {
+        Some((_, value)) if value.is_object() => Arguments::from_value(value.clone()),
+        Some((_, Value::String(text))) => Arguments::parse(text.as_str()),
+        Some((member, value)) if !value.is_null() => {
+            let wrapped: Map<_, _> = [(member.to_owned(), value.clone())].into_iter().collect();
+            Arguments::from(wrapped)
+        }
+        _ => Arguments::default(),
+    };
+    let own = [
+        "type",
+        "id",
+        "call_id",
+        "name",
+        "server_label",
+        "status",
+        "execution",
+    ];
+    let mut extras = read::extras(item, &own);
+    extras.retain(|key, _| !native.members.contains(&key.as_str()));
+    let item_id = read::text(item, "id");
+    let id = read::text(item, "call_id").or_else(|| item_id.clone());
+    let name = read::text(item, "name").unwrap_or_else(|| native.name.to_owned());
+    Some(read::call(id, name, arguments, extras).map(|mut call| {
+        call.0.kind = ToolKind::BuiltIn(native.call.into());
+        call.0.server_name = read::text(item, "server_label");
+        call.0.item_id = item_id;
+        call
+    }))
+}
+
+/// The result as its own item; `None` where the call is none of these tools'. A JSON answer is the item's output as it is; a
+/// text goes where the output has a place for it. An approval is given by `true` and nothing else.
+pub(super) fn result(result: &ToolResult, id: &str) -> Option<Value> {
+    let native = of_kind(&result.kind)?;
+    let said = match &result.answer {
+        Answer::Error(why) => why.clone(),
+        answer => answer.to_text(),
+    };
+    let failed = result.answer.is_error();
+    Some(match (native.call, &result.answer) {
+        ("computer_call", Answer::Json(output))
+            if read::is(output, "type", "computer_screenshot") =>
+        {
+            json!({ "type": native.result, "call_id": id, "output": output })
+        }
+        // The only output there is, is a picture of the screen: a text is its address.
+        ("computer_call", _) => json!({
+            "type": native.result,
+            "call_id": id,
+            "output": { "type": "computer_screenshot", "image_url": said },
+        }),
+        // The reference has `id`, the guide `call_id`.
+        ("local_shell_call", _) => {
+            json!({ "type": native.result, "id": id, "call_id": id, "output": said })
+        }
+        ("shell_call", Answer::Json(output @ Value::Array(_))) => {
+            json!({ "type": native.result, "call_id": id, "output": output })
+        }
+        ("shell_call", _) => {
+            let (stdout, stderr) = if failed {
+                ("", said.as_str())
+            } else {
+                (said.as_str(), "")
+            };
+            let outcome = json!({ "type": "exit", "exit_code": i32::from(failed) });
+            let output = json!([{ "stdout": stdout, "stderr": stderr, "outcome": outcome }]);
+            json!({ "type": native.result, "call_id": id, "output": output })
+        }
+        ("apply_patch_call", _) => {
+            let status = if failed { "failed" } else { "completed" };
+            json!({ "type": native.result, "call_id": id, "status": status, "output": said })
+        }
+        ("tool_search_call", answer) => {
+            let tools = match answer {
+                Answer::Json(tools @ Value::Array(_)) => tools.clone(),
+                _ => json!([]),
+            };
+            json!({ "type": native.result, "call_id": id, "execution": "client", "status": "completed", "tools": tools })
+        }
+        (_, Answer::Json(Value::Bool(true))) => {
+            json!({ "type": native.result, "approval_request_id": id, "approve": true })
+        }
+        _ => {
+            json!({ "type": native.result, "approval_request_id": id, "approve": false, "reason": said })
+        }
+    })
+}
+
+/// The result that such an item states; `None` where it is of another type.
+pub(super) fn read_result(item: &Value) -> Option<Read<ToolResult>> {
+    let native = NATIVES
+        .iter()
+        .find(|native| read::is(item, "type", native.result))?;
+    let id = ["call_id", "approval_request_id", "id"];
+    let id = id.iter().find_map(|key| read::text(item, key));
+    let Some(id) = id else {
+        return Some(Err(read::HistoryError::Member("call_id")));
+    };
+    let answer = match native.call {
+        APPROVAL => Answer::Json(item.get("approve").cloned().unwrap_or_default()),
+        "tool_search_call" => Answer::Json(item.get("tools").cloned().unwrap_or_default()),
+        _ => match item.get("output") {
+            Some(Value::String(text)) if read::is(item, "status", "failed") => {
+                Answer::Error(text.clone())
+            }
+            Some(Value::String(text)) => Answer::Text(text.clone()),
+            output => Answer::Json(output.cloned().unwrap_or_default()),
+        },
+    };
+    let name = Some(native.name.to_owned()).filter(|name| !name.is_empty());
+    let mut result = ToolResult::stated(Some(id), name, answer);
+    result.kind = ToolKind::BuiltIn(native.call.into());
+    Some(Ok(result))
+}
