@@ -151,6 +151,10 @@ fn seen<'a>(events: impl IntoIterator<Item = Result<Event<'a>, Error>>) -> Vec<S
             (Some(Seen::Text(of, text)), Seen::Text(choice, more)) if of == choice => {
                 text.push_str(more);
             }
+            (
+                Some(Seen::Other(Event::Reasoning { choice: of, text })),
+                Seen::Other(Event::Reasoning { choice, text: more }),
+            ) if of == choice => text.to_mut().push_str(more),
             _ => all.push(next),
         }
     }

@@ -117,6 +117,10 @@ impl Queue {
     #[inline]
     pub(super) fn text(&mut self, choice: u32, kind: TextKind, text: &str) {
         self.grow(Growing::Text(choice, kind), text);
+        // Two signatures that follow each other are of two blocks.
+        if kind == TextKind::Signature {
+            self.settle();
+        }
     }
 
     pub(super) fn started(&mut self, index: CallIndex, choice: u32, id: Option<&str>, name: &str) {

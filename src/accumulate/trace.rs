@@ -41,8 +41,12 @@ pub(super) fn queued(event: &Queued) {
             let kind = error.kind().as_str();
             tracing::warn!(target: "callstitch", kind, offset = error.offset(), "stream ended in an error");
         }
-        // Texts and fields are somebody's data.
-        _ => {}
+        Queued::Started { .. }
+        | Queued::Arguments { .. }
+        | Queued::Field { .. }
+        | Queued::FieldText { .. }
+        | Queued::Text { .. }
+        | Queued::Usage(_) => {}
     }
 }
 

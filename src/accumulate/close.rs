@@ -1,0 +1,205 @@
+//! When a call ends, and how it is said (WIRE_FORMATS 11.5 and 11.6).
+
+use smallvec::SmallVec;
+
+use super::queue::Queued;
+use super::{Accumulator, State, fields};
+use crate::anomaly::AnomalyKind;
+use crate::arguments::{Blank, ProblemKind, RepairLevel, Settling};
+use crate::call::{Closing, Ended, Evidence};
+use crate::delta::{ClosedBy, FinishMeaning};
+use crate::event::Anomaly;
+use crate::slots::{Calls, SlotId};
+
+impl Accumulator {
+    /// The message begins again: open calls are discarded, ended ones stay.
+    pub(super) fn restart(&mut self) {
+        if self.state != State::Ended {
+            self.anomaly(AnomalyKind::RestartedMessage, None);
+        }
+        for slot in 0..self.calls.0.len() {
+            self.end_call(slot, ClosedBy::Restart, Blank::Cut);
+        }
+        self.slots.forget();
+        self.reasons.clear();
+        self.state = State::Running;
+    }
+
+    /// The wire closed one call. One whose text does not stand yet waits for the message to go on (blank text) or to end.
+    pub(super) fn close(&mut self, at: SlotId, by: ClosedBy) {
+        let Some(slot) = self.calls.get(at) else {
+            return;
+        };
+        if by == ClosedBy::BlockStop && !slot.call.is_settled() {
+            slot.held = Some(by);
+            return;
+        }
+        self.end_call(at, by, Blank::Object);
+    }
+
+    pub(super) fn close_all(&mut self, choice: Option<u32>, by: ClosedBy) {
+        // After an error only a call's own close vouches for it.
+        let by = if self.fault.is_some() {
+            ClosedBy::Error
+        } else {
+            by
+        };
+        let vouched = !matches!(by, ClosedBy::Unconfirmed | ClosedBy::Error);
+        // The mirrors are found before anything ends: both texts are still here.
+        let mirrors: SmallVec<[SlotId; 4]> = (0..self.calls.0.len())
+            .filter(|&at| {
+                let call = self.calls.call(at);
+                let ends = |of: u32| choice.is_none_or(|choice| of == choice);
+                call.is_some_and(|call| ends(call.choice)) && self.is_mirror(at)
+            })
+            .collect();
+        for at in 0..self.calls.0.len() {
+            let Some(slot) = self
+                .calls
+                .get(at)
+                .filter(|slot| choice.is_none_or(|choice| slot.call.choice == choice))
+            else {
+                continue;
+            };
+            if mirrors.contains(&at) {
+                self.anomaly(AnomalyKind::MirroredCall, Some(at));
+                self.end_call(at, ClosedBy::Mirrored, Blank::Cut);
+                continue;
+            }
+            // A call's own close vouches for it, where it had one.
+            let by = if vouched { slot.held.unwrap_or(by) } else { by };
+            self.end_call(at, by, if vouched { Blank::Object } else { Blank::Cut });
+        }
+    }
+
+    /// One call under a second index, sent with the same id, name and text (WIRE_FORMATS Q12).
+    pub(super) fn is_mirror(&self, at: SlotId) -> bool {
+        let slot = self.calls.0.get(at).and_then(Option::as_deref);
+        let pair = slot.and_then(|slot| Some((&slot.call, self.calls.call(slot.mirrors?)?)));
+        pair.is_some_and(|(one, other)| {
+            one.wire_index != other.wire_index
+                && one.name == other.name
+                && one.id == other.id
+                && one.raw() == other.raw()
+        })
+    }
+
+    /// Ends one call and says so.
+    pub(super) fn end_call(&mut self, at: SlotId, by: ClosedBy, blank: Blank) {
+        if let Some(kind) = self.calls.get(at).and_then(|slot| slot.call.end_text()) {
+            self.anomaly(kind, Some(at));
+            self.say(at);
+        }
+        if self.calls.get(at).is_some_and(|slot| !slot.started) {
+            if self.calls.call(at).is_some_and(|call| call.name.is_empty()) {
+                self.anomaly(AnomalyKind::MissingName, Some(at));
+            }
+            self.start(at);
+            self.say(at);
+        }
+        let id = self.public_id(at);
+        let Some(mut slot) = self.calls.0.get_mut(at).and_then(Option::take) else {
+            return;
+        };
+        let (choice, index, mut told) = (slot.call.choice, slot.call.index(), slot.told);
+        let said = slot.said;
+        let reason = self
+            .reasons
+            .iter()
+            .find(|(of, _)| *of == choice)
+            .map(|(_, reason)| reason);
+        let meaning = reason.map(|reason| reason.meaning);
+        // A reason that says the answer was cut means the newest call (11.6). A whole object stays whole all the same.
+        let cut = slot.call.is_cut()
+            || self.newest.contains(&(choice, at))
+                && matches!(
+                    meaning,
+                    Some(FinishMeaning::Length | FinishMeaning::Filtered | FinishMeaning::Error)
+                );
+        let discarded = matches!(by, ClosedBy::Restart | ClosedBy::Mirrored);
+        let unconfirmed = discarded || matches!(by, ClosedBy::Unconfirmed | ClosedBy::Error);
+        let closing = Closing {
+            settling: Settling {
+                // What is missing from a text that nothing vouches for is not repaired.
+                repair: if unconfirmed {
+                    RepairLevel::None
+                } else {
+                    self.config.repair
+                },
+                max_depth: self.config.max_depth,
+                blank: if cut || unconfirmed {
+                    Blank::Cut
+                } else {
+                    blank
+                },
+            },
+            unconfirmed,
+            cut,
+            evidence: Evidence {
+                closed_by: by,
+                offset: self.offset,
+                finish_reason: reason
+                    .map(|reason| reason.native.clone().unwrap_or_else(|| reason.text.clone())),
+                status: None,
+            },
+            id,
+        };
+        let held = slot.call.raw().len() + slot.call.beside();
+        self.arguments_bytes = self.arguments_bytes.saturating_sub(held);
+        if meaning == Some(FinishMeaning::MalformedCall) {
+            slot.call.damage(ProblemKind::Rejected);
+        }
+        let reader = slot.call.take_reader();
+        let Ended { call, anomalies } = slot.call.end(closing);
+        for kind in anomalies.into_iter().flatten() {
+            self.ledger.count(kind);
+            if told.first(kind) {
+                self.queue.push(Queued::Anomaly(Anomaly {
+                    kind,
+                    call: Some(index),
+                    offset: self.offset,
+                }));
+            }
+        }
+        // The start block's own input was nothing while fragments could come; now it is the text.
+        let text = call.arguments().raw();
+        if said == 0 && !text.is_empty() && !self.config.calls_only {
+            self.queue.arguments(index, text);
+        }
+        if self.config.field_events && !discarded {
+            fields::settle(reader, &call, &mut self.queue);
+        }
+        self.queue.push(if discarded {
+            Queued::Discarded(call)
+        } else {
+            Queued::Completed(call)
+        });
+    }
+
+    /// The id that the caller echoes, and whether it was made here.
+    pub(super) fn public_id(&mut self, at: SlotId) -> (String, bool) {
+        let Some(slot) = self.calls.0.get(at).and_then(Option::as_deref) else {
+            return (String::new(), true);
+        };
+        let by_table = slot.by_table;
+        if let Some(id) = slot.call.id.clone() {
+            if slot.public_id.as_ref() == Some(&id) || self.ids.insert(id.clone()) {
+                return (id, false);
+            }
+            self.anomaly(AnomalyKind::SharedId, Some(at));
+        } else if by_table {
+            self.anomaly(AnomalyKind::MissingId, Some(at));
+        }
+        // A source that keeps giving ids in use must not hang the stream: the call's number makes the id unique then.
+        for attempt in 0.. {
+            let mut id = self.config.ids.next_id();
+            if attempt >= 8 {
+                id = format!("{id}_{at}_{attempt}");
+            }
+            if self.ids.insert(id.clone()) {
+                return (id, true);
+            }
+        }
+        (String::new(), true)
+    }
+}

@@ -1,0 +1,97 @@
+//! The calls that are open, and what was told of them.
+
+use super::Accumulator;
+use super::queue::Queued;
+use crate::anomaly::AnomalyKind;
+use crate::call::{CallIndex, PartialCall};
+use crate::delta::ClosedBy;
+use crate::event::Anomaly;
+use crate::slots::{Calls, SlotId};
+
+/// The calls by slot; an emitted call leaves its place empty.
+#[derive(Debug, Default)]
+pub(super) struct Open(pub(super) Vec<Option<Box<Slot>>>);
+
+#[derive(Debug)]
+pub(super) struct Slot {
+    pub(super) call: PartialCall,
+    /// Its `CallStarted` was said.
+    pub(super) started: bool,
+    /// The id that was said with it.
+    pub(super) public_id: Option<String>,
+    /// Argument text up to here was said.
+    pub(super) said: usize,
+    /// The wire closed the call, but its text does not stand yet.
+    pub(super) held: Option<ClosedBy>,
+    /// Routed by the table: the name may still come in pieces.
+    pub(super) by_table: bool,
+    /// Opened under the id of this other slot: perhaps its mirror (Q12).
+    pub(super) mirrors: Option<SlotId>,
+    pub(super) told: Told,
+}
+
+/// The kinds of anomaly that were told already, of one call or of the stream: one bit each.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Told(u64);
+
+/// How often each kind of anomaly was seen.
+#[derive(Debug, Default)]
+pub(super) struct Ledger {
+    pub(super) counts: Vec<(AnomalyKind, u64)>,
+    pub(super) told: Told,
+}
+
+impl Told {
+    /// Whether this is the first time.
+    pub(super) fn first(&mut self, kind: AnomalyKind) -> bool {
+        let bit = 1 << kind as u64;
+        let first = self.0 & bit == 0;
+        self.0 |= bit;
+        first
+    }
+}
+
+impl Ledger {
+    pub(super) fn count(&mut self, kind: AnomalyKind) {
+        match self.counts.iter_mut().find(|(of, _)| *of == kind) {
+            Some((_, count)) => *count += 1,
+            None => self.counts.push((kind, 1)),
+        }
+    }
+}
+
+impl Calls for Open {
+    fn call(&self, slot: SlotId) -> Option<&PartialCall> {
+        self.0.get(slot)?.as_deref().map(|slot| &slot.call)
+    }
+
+    fn count(&self) -> usize {
+        self.0.len()
+    }
+}
+
+impl Open {
+    pub(super) fn get(&mut self, slot: SlotId) -> Option<&mut Slot> {
+        self.0.get_mut(slot)?.as_deref_mut()
+    }
+}
+
+impl Accumulator {
+    pub(super) fn anomaly(&mut self, kind: AnomalyKind, at: Option<SlotId>) {
+        self.ledger.count(kind);
+        let (told, call) = match at.and_then(|at| self.calls.0.get_mut(at)) {
+            Some(Some(slot)) => (&mut slot.told, Some(slot.call.index())),
+            _ => (
+                &mut self.ledger.told,
+                at.and_then(|at| u32::try_from(at).ok()).map(CallIndex),
+            ),
+        };
+        if told.first(kind) {
+            self.queue.push(Queued::Anomaly(Anomaly {
+                kind,
+                call,
+                offset: self.offset,
+            }));
+        }
+    }
+}

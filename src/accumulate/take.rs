@@ -1,0 +1,305 @@
+//! A delta on its way into a call.
+
+use super::open::{Slot, Told};
+use super::{Accumulator, State, fields};
+use crate::anomaly::AnomalyKind;
+use crate::arguments::{Blank, ProblemKind};
+use crate::call::{CallIndex, PartialCall};
+use crate::config::EmitWhen;
+use crate::delta::{ArgumentsPart, CallDelta, CallKey, ClosedBy, Fragment, Route, ToolKind};
+use crate::slots::{Place, SlotId};
+
+impl Accumulator {
+    /// A piece of text for a call that is known by its label: what nearly every delta is. Anything else goes the long way,
+    /// on which the same happens.
+    #[inline]
+    pub(super) fn piece(
+        &mut self,
+        choice: u32,
+        index: Option<i64>,
+        route: Route,
+        text: Fragment<'_>,
+    ) {
+        let choice = self.choice(choice);
+        if let Some(at) = self.slots.continued(choice, index, route)
+            && let Some(slot) = self.calls.get(at)
+            && slot.started
+            && slot.call.raw().len() + text.text.len() <= self.config.max_arguments_bytes
+            && self.arguments_bytes + text.text.len() <= self.config.max_total_arguments_bytes
+            && let Some(text) = slot.call.append_plain(text)
+        {
+            slot.said += text.len();
+            let of = slot.call.index();
+            self.arguments_bytes += text.len();
+            if self.state == State::Ended {
+                self.state = State::Running;
+            }
+            if !self.config.calls_only {
+                self.queue.arguments(of, text);
+            }
+            if self.config.field_events {
+                fields::read_on(&mut slot.call, &self.config, &mut self.queue);
+            }
+            return;
+        }
+        let mut call = CallDelta::new().choice(choice).index(index).route(route);
+        call.arguments = ArgumentsPart::Fragment(text);
+        self.call(&call);
+    }
+
+    pub(super) fn call(&mut self, delta: &CallDelta<'_>) {
+        let mut delta = *delta;
+        delta.key.choice = self.choice(delta.key.choice);
+        // The fields are public: what says nothing is absent, whoever filled it in.
+        let says = |text: &&str| !text.is_empty();
+        delta.key.id = delta.key.id.filter(says);
+        delta.key.item_id = delta.key.item_id.filter(says);
+        delta.name = delta.name.filter(says);
+        let routed = self.slots.route(&delta, &self.calls);
+        let (slot, opened) = match routed.place {
+            Place::Slot(slot) => (slot, false),
+            Place::New => match self.open(&delta) {
+                Some(slot) => (slot, true),
+                None => return,
+            },
+            Place::Nowhere => {
+                if let Some(kind) = routed.anomaly {
+                    self.anomaly(kind, None);
+                }
+                return;
+            }
+        };
+        if self.state == State::Ended {
+            self.state = State::Running;
+        }
+        if delta
+            .key
+            .index
+            .is_some_and(|index| index > self.config.max_index)
+        {
+            return self.limit(
+                "max_index",
+                usize::try_from(self.config.max_index).unwrap_or(0),
+            );
+        }
+        self.slots.touched(slot, &delta.key, opened);
+        if let Some(kind) = routed.anomaly {
+            self.anomaly(kind, Some(slot));
+            if kind == AnomalyKind::AmbiguousFragment {
+                self.damage_half_open(delta.key.choice);
+            }
+        }
+        if delta.route == Route::Table && delta.key.index.is_none_or(|index| index < 0) {
+            let missing = delta.key.index.is_none();
+            self.anomaly(
+                if missing {
+                    AnomalyKind::MissingIndex
+                } else {
+                    AnomalyKind::NegativeIndex
+                },
+                Some(slot),
+            );
+        }
+        if opened {
+            self.another_opened(delta.key.choice, slot);
+        }
+        self.take(&delta, slot);
+    }
+
+    pub(super) fn open(&mut self, delta: &CallDelta<'_>) -> Option<SlotId> {
+        let slot = self.calls.0.len();
+        if slot >= self.config.max_calls {
+            self.limit("max_calls", self.config.max_calls);
+            return None;
+        }
+        let choice = delta.key.choice;
+        if choice >= self.config.max_choices {
+            self.limit("max_choices", self.config.max_choices as usize);
+            return None;
+        }
+        let mirrors = delta.key.id.filter(|_| delta.route == Route::Table);
+        let mirrors = mirrors.and_then(|id| {
+            self.slots.find(&CallKey {
+                id: Some(id),
+                choice,
+                ..CallKey::default()
+            })
+        });
+        let index = CallIndex(u32::try_from(slot).unwrap_or(u32::MAX));
+        self.calls.0.push(Some(Box::new(Slot {
+            call: PartialCall::new(index, choice),
+            started: false,
+            public_id: None,
+            said: 0,
+            held: None,
+            by_table: delta.route == Route::Table,
+            mirrors,
+            told: Told::default(),
+        })));
+        match self.newest.iter_mut().find(|(of, _)| *of == choice) {
+            Some(newest) => newest.1 = slot,
+            None => self.newest.push((choice, slot)),
+        }
+        Some(slot)
+    }
+
+    /// A new call in a choice: what that tells of the others.
+    pub(super) fn another_opened(&mut self, choice: u32, opened: SlotId) {
+        let by_next = self.config.emit == EmitWhen::NextCall;
+        for at in 0..opened {
+            let Some(slot) = self.calls.get(at).filter(|slot| slot.call.choice == choice) else {
+                continue;
+            };
+            match slot.held {
+                // The wire had closed it blank, and the model went on: it was meant to be blank.
+                Some(by) if slot.call.is_blank() => self.end_call(at, by, Blank::Object),
+                None if by_next && slot.by_table && slot.call.is_whole() => {
+                    self.end_call(at, ClosedBy::NextCall, Blank::Object)
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Gives a delta to its call and says what became known.
+    pub(super) fn take(&mut self, delta: &CallDelta<'_>, at: SlotId) {
+        let limit = self.config.max_name_bytes;
+        let long = |text: Option<&str>| text.is_some_and(|text| text.len() > limit);
+        if long(delta.name)
+            || long(delta.key.id)
+            || long(delta.key.item_id)
+            || long(delta.server_name)
+            || long(delta.status)
+            || long(delta.kind.map(ToolKind::as_str))
+        {
+            return self.limit("max_name_bytes", limit);
+        }
+        let Some(slot) = self.calls.get(at) else {
+            let late = matches!(delta.arguments, ArgumentsPart::Fragment(fragment) if !fragment.text.is_empty());
+            if late
+                || (delta.route == Route::Table && !matches!(delta.arguments, ArgumentsPart::None))
+            {
+                self.anomaly(AnomalyKind::LateFragment, Some(at));
+            }
+            return;
+        };
+        let call = &mut slot.call;
+        let before = call.raw().len() + call.beside();
+        let mut anomalies = [None, None];
+        let drifts = delta.authoritative
+            && call.id.is_some()
+            && delta.key.id.is_some()
+            && call.id.as_deref() != delta.key.id;
+        // A negative label is none; a real one that comes later is the call's.
+        if call.wire_index.is_none_or(|index| index < 0) && delta.key.index.is_some() {
+            call.wire_index = delta.key.index;
+        }
+        if call.id.is_none() || drifts {
+            anomalies[0] = drifts.then_some(AnomalyKind::DriftingId);
+            call.id = delta.key.id.map(str::to_owned);
+        }
+        if call.item_id.is_none() {
+            call.item_id = delta.key.item_id.map(str::to_owned);
+        }
+        call.describe(delta);
+        match delta.name {
+            Some(name) if delta.authoritative => name.clone_into(&mut call.name),
+            // A name that was said is the call's for good.
+            Some(name) if slot.started && call.name != name => {
+                anomalies[0] = Some(AnomalyKind::DifferentName);
+            }
+            Some(name) => anomalies[0] = call.take_name(name).or(anomalies[0]),
+            None => {}
+        }
+        // What would be too much is not taken: the call ends with the text that was said.
+        let length = call.length_with(delta.arguments);
+        let more = length.saturating_sub(call.raw().len());
+        if length > self.config.max_arguments_bytes
+            || self.arguments_bytes + more > self.config.max_total_arguments_bytes
+        {
+            return self.arguments_limit(length);
+        }
+        anomalies[1] = call.take_arguments(delta.arguments);
+        let (length, beside) = (call.raw().len(), call.beside());
+        let name_length = call.name.len();
+        for kind in anomalies.into_iter().flatten() {
+            self.anomaly(kind, Some(at));
+        }
+        self.arguments_bytes = self.arguments_bytes.saturating_sub(before) + length + beside;
+        let largest = length.max(beside);
+        if largest > self.config.max_arguments_bytes
+            || self.arguments_bytes > self.config.max_total_arguments_bytes
+        {
+            return self.arguments_limit(largest);
+        }
+        if name_length > limit {
+            return self.limit("max_name_bytes", limit);
+        }
+        self.say(at);
+    }
+
+    /// Says what is known of a call and was not said yet.
+    #[inline]
+    pub(super) fn say(&mut self, at: SlotId) {
+        let Some(slot) = self.calls.get(at) else {
+            return;
+        };
+        if !slot.started {
+            // A name that may still come in pieces is not announced before the first argument text.
+            if slot.call.name.is_empty() || (slot.by_table && slot.call.raw().is_empty()) {
+                return;
+            }
+            self.start(at);
+        }
+        let Some(slot) = self.calls.0.get_mut(at).and_then(Option::as_deref_mut) else {
+            return;
+        };
+        if let Some(text) = slot
+            .call
+            .raw()
+            .get(slot.said..)
+            .filter(|text| !text.is_empty())
+        {
+            if !self.config.calls_only {
+                self.queue.arguments(slot.call.index(), text);
+            }
+            slot.said = slot.call.raw().len();
+            if self.config.field_events {
+                fields::read_on(&mut slot.call, &self.config, &mut self.queue);
+            }
+        }
+    }
+
+    /// Announces a call. An id that another call has already is not this call's public id.
+    pub(super) fn start(&mut self, at: SlotId) {
+        let Some(slot) = self.calls.0.get_mut(at).and_then(Option::as_deref_mut) else {
+            return;
+        };
+        slot.started = true;
+        let id = slot.call.id.as_deref().filter(|&id| !self.ids.contains(id));
+        if let Some(id) = id {
+            self.ids.insert(id.to_owned());
+            slot.public_id = Some(id.to_owned());
+        }
+        self.queue.started(
+            slot.call.index(),
+            slot.call.choice,
+            slot.public_id.as_deref(),
+            &slot.call.name,
+        );
+    }
+
+    /// Two half-open calls could claim a fragment: neither can be believed.
+    pub(super) fn damage_half_open(&mut self, choice: u32) {
+        for slot in self.calls.0.iter_mut().flatten() {
+            let call = &mut slot.call;
+            if call.choice == choice
+                && call.wire_index.is_none_or(|index| index < 0)
+                && !call.is_blank()
+                && !call.is_whole()
+            {
+                call.damage(ProblemKind::Ambiguous);
+            }
+        }
+    }
+}
