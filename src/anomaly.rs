@@ -79,7 +79,7 @@ anomaly_kinds! {
     StrayText = "stray-text",
     /// Half of a character whose other half never came.
     LoneSurrogate = "lone-surrogate",
-    /// The finish reason contradicts what came.
+    /// The finish reason says that the calls are done, and this one was cut.
     LyingFinish = "lying-finish",
 }
 
