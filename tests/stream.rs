@@ -129,7 +129,8 @@ fn drain<S: Stream + FusedStream + Unpin>(
 #[derive(Debug, Clone, PartialEq)]
 enum Seen {
     Arguments(CallIndex, String),
-    Text(u32, String),
+    /// What text, and of which choice.
+    Text(&'static str, u32, String),
     Other(Event<'static>),
     /// Kind, offset and message.
     Error(ErrorKind, u64, String),
@@ -140,7 +141,13 @@ fn seen<'a>(events: impl IntoIterator<Item = Result<Event<'a>, Error>>) -> Vec<S
     for event in events {
         let next = match event {
             Ok(Event::ArgumentsDelta { index, text }) => Seen::Arguments(index, text.to_string()),
-            Ok(Event::Text { choice, text }) => Seen::Text(choice, text.into_owned()),
+            Ok(Event::Text { choice, text }) => Seen::Text("answer", choice, text.into_owned()),
+            Ok(Event::Reasoning { choice, text }) => {
+                Seen::Text("reasoning", choice, text.into_owned())
+            }
+            Ok(Event::Refusal { choice, text }) => {
+                Seen::Text("refusal", choice, text.into_owned())
+            }
             Ok(event) => Seen::Other(event.into_owned()),
             Err(error) => Seen::Error(error.kind(), error.offset(), error.message().to_owned()),
         };
@@ -148,7 +155,9 @@ fn seen<'a>(events: impl IntoIterator<Item = Result<Event<'a>, Error>>) -> Vec<S
             (Some(Seen::Arguments(of, text)), Seen::Arguments(index, more)) if of == index => {
                 text.push_str(more);
             }
-            (Some(Seen::Text(of, text)), Seen::Text(choice, more)) if of == choice => {
+            (Some(Seen::Text(kind, of, text)), Seen::Text(as_kind, choice, more))
+                if (*kind, *of) == (*as_kind, *choice) =>
+            {
                 text.push_str(more);
             }
             (
