@@ -145,9 +145,7 @@ fn seen<'a>(events: impl IntoIterator<Item = Result<Event<'a>, Error>>) -> Vec<S
             Ok(Event::Reasoning { choice, text }) => {
                 Seen::Text("reasoning", choice, text.into_owned())
             }
-            Ok(Event::Refusal { choice, text }) => {
-                Seen::Text("refusal", choice, text.into_owned())
-            }
+            Ok(Event::Refusal { choice, text }) => Seen::Text("refusal", choice, text.into_owned()),
             Ok(event) => Seen::Other(event.into_owned()),
             Err(error) => Seen::Error(error.kind(), error.offset(), error.message().to_owned()),
         };
