@@ -216,6 +216,17 @@ impl Accumulator {
     }
 
     /// The stream ends in this error: what had ended stands, what is open is flagged, then the error is the last event.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{Accumulator, CallDelta, Delta, Error, ErrorKind};
+    ///
+    /// let mut accumulator = Accumulator::default();
+    /// accumulator.push(&Delta::Call(CallDelta::new().index(0).id("call_1").name("get_now").arguments("{")));
+    /// accumulator.abort(Error::new(ErrorKind::Transport, 0, "gone"));
+    /// assert!(accumulator.events().last().unwrap().is_err());
+    /// ```
     pub fn abort(&mut self, error: Error) {
         if self.state == State::Over {
             return;

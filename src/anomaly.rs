@@ -7,6 +7,14 @@ use serde::{Deserialize, Serialize};
 macro_rules! anomaly_kinds {
     ($($(#[$doc:meta])* $kind:ident = $text:literal,)*) => {
         /// What liberty a stream took.
+        ///
+        /// # Examples
+        ///
+        /// ```
+        /// use callstitch::AnomalyKind;
+        ///
+        /// assert_eq!(AnomalyKind::MissingIndex.as_str(), "missing-index");
+        /// ```
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
         #[serde(rename_all = "kebab-case")]
         #[non_exhaustive]
@@ -79,7 +87,7 @@ anomaly_kinds! {
     StrayText = "stray-text",
     /// Half of a character whose other half never came.
     LoneSurrogate = "lone-surrogate",
-    /// The finish reason contradicts what came.
+    /// The finish reason says that the calls are done, and this one was cut.
     LyingFinish = "lying-finish",
 }
 

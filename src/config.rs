@@ -49,6 +49,20 @@ pub struct Config {
 }
 
 /// When a call of a wire that never closes one call is emitted.
+///
+/// # Examples
+///
+/// ```
+/// use callstitch::{Config, EmitWhen, ToolCallParser, WireFormat};
+///
+/// let config = Config::default().emit(EmitWhen::FinishReason);
+/// let mut parser = ToolCallParser::with_config(WireFormat::OpenAiChat, config);
+/// # let chunk = br#"data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"call_1","function":{"name":"get_now","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}
+/// #
+/// # "#;
+/// // The chunk with the reason: the call is out before `[DONE]`.
+/// assert!(parser.push(chunk).any(|event| event.is_ok_and(|event| event.into_call().is_some())));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum EmitWhen {
@@ -131,6 +145,18 @@ impl Default for Config {
 impl Config {
     /// Bytes of one line, event or binary frame. Default 64 MiB: a Responses snapshot repeats all output, and an escaped
     /// 32 MiB argument can take twice its size. Cost: memory for one unfinished event.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{Config, ErrorKind, ToolCallParser, WireFormat};
+    ///
+    /// let config = Config::default().max_event_bytes(32);
+    /// let mut parser = ToolCallParser::with_config(WireFormat::OpenAiChat, config);
+    /// # let chunk = b"data: {\"choices\":[{\"delta\":{\"content\":\"longer than that\"}}]}\n\n";
+    /// let error = parser.push(chunk).find_map(Result::err).unwrap();
+    /// assert_eq!(error.kind(), ErrorKind::Limit);
+    /// ```
     #[must_use]
     pub fn max_event_bytes(mut self, bytes: usize) -> Self {
         self.max_event_bytes = bytes;
@@ -138,6 +164,20 @@ impl Config {
     }
 
     /// Bytes of one call's argument text. Default 32 MiB, the largest that a peer allows (rig).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{Config, ErrorKind, ToolCallParser, WireFormat};
+    ///
+    /// let config = Config::default().max_arguments_bytes(8);
+    /// let mut parser = ToolCallParser::with_config(WireFormat::OpenAiChat, config);
+    /// # let chunk = br#"data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"call_1","function":{"name":"get_tide","arguments":"{\"port\":\"Oban\"}"}}]}}]}
+    /// #
+    /// # "#;
+    /// let error = parser.push(chunk).find_map(Result::err).unwrap();
+    /// assert_eq!(error.kind(), ErrorKind::Limit);
+    /// ```
     #[must_use]
     pub fn max_arguments_bytes(mut self, bytes: usize) -> Self {
         self.max_arguments_bytes = bytes;
@@ -146,6 +186,20 @@ impl Config {
 
     /// Bytes of all open calls' argument text together, with what the wire restates of it and the members that go back verbatim.
     /// Default 64 MiB: two calls of the largest size.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{Config, ErrorKind, ToolCallParser, WireFormat};
+    ///
+    /// let config = Config::default().max_total_arguments_bytes(20);
+    /// let mut parser = ToolCallParser::with_config(WireFormat::OpenAiChat, config);
+    /// # let chunk = br#"data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"call_1","function":{"name":"get_tide","arguments":"{\"port\":\"Oban\"}"}},{"index":1,"id":"call_2","function":{"name":"get_tide","arguments":"{\"port\":\"Oban\"}"}}]}}]}
+    /// #
+    /// # "#;
+    /// let error = parser.push(chunk).find_map(Result::err).unwrap();
+    /// assert_eq!(error.kind(), ErrorKind::Limit);
+    /// ```
     #[must_use]
     pub fn max_total_arguments_bytes(mut self, bytes: usize) -> Self {
         self.max_total_arguments_bytes = bytes;
@@ -153,6 +207,20 @@ impl Config {
     }
 
     /// Calls in one stream. Default 1,024; the largest turn on record has a few dozen.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{Config, ErrorKind, ToolCallParser, WireFormat};
+    ///
+    /// let config = Config::default().max_calls(1);
+    /// let mut parser = ToolCallParser::with_config(WireFormat::OpenAiChat, config);
+    /// # let chunk = br#"data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"call_1","function":{"name":"get_tide","arguments":"{\"port\":\"Oban\"}"}},{"index":1,"id":"call_2","function":{"name":"get_tide","arguments":"{\"port\":\"Oban\"}"}}]}}]}
+    /// #
+    /// # "#;
+    /// let error = parser.push(chunk).find_map(Result::err).unwrap();
+    /// assert_eq!(error.kind(), ErrorKind::Limit);
+    /// ```
     #[must_use]
     pub fn max_calls(mut self, calls: usize) -> Self {
         self.max_calls = calls;
@@ -160,6 +228,18 @@ impl Config {
     }
 
     /// The highest choice index plus one. Default 128, as openai-node has it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{Config, ErrorKind, ToolCallParser, WireFormat};
+    ///
+    /// let config = Config::default().max_choices(1);
+    /// let mut parser = ToolCallParser::with_config(WireFormat::OpenAiChat, config);
+    /// # let chunk = b"data: {\"choices\":[{\"index\":1,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n";
+    /// let error = parser.push(chunk).find_map(Result::err).unwrap();
+    /// assert_eq!(error.kind(), ErrorKind::Limit);
+    /// ```
     #[must_use]
     pub fn max_choices(mut self, choices: u32) -> Self {
         self.max_choices = choices;
@@ -169,6 +249,20 @@ impl Config {
     /// The highest index that a wire may give a call. Default 2³² − 1. An index is a label, and nothing is allocated for its
     /// value: the limit is for the caller, who may take [`wire_index`](crate::ToolCall::wire_index) for a position. Servers are
     /// known that count from any number (WIRE_FORMATS 9.1), none that needs more than 32 bits.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{Config, ErrorKind, ToolCallParser, WireFormat};
+    ///
+    /// let config = Config::default().max_index(127);
+    /// let mut parser = ToolCallParser::with_config(WireFormat::OpenAiChat, config);
+    /// # let chunk = br#"data: {"choices":[{"delta":{"tool_calls":[{"index":128,"id":"call_1","function":{"name":"get_tide","arguments":"{\"port\":\"Oban\"}"}}]}}]}
+    /// #
+    /// # "#;
+    /// let error = parser.push(chunk).find_map(Result::err).unwrap();
+    /// assert_eq!(error.kind(), ErrorKind::Limit);
+    /// ```
     #[must_use]
     pub fn max_index(mut self, index: u32) -> Self {
         self.max_index = index;
@@ -178,6 +272,18 @@ impl Config {
     /// Events that wait to be taken out. Default 1,048,576: a recorded body of 100 MB pushed as one chunk makes fewer. Cost: some
     /// hundred bytes each. It counts what one push leaves, so it depends on the chunks as no other limit does. Anomalies need no
     /// limit of their own: each kind is told once a call.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{Config, ErrorKind, ToolCallParser, WireFormat};
+    ///
+    /// let config = Config::default().max_queued_events(2);
+    /// let mut parser = ToolCallParser::with_config(WireFormat::OpenAiChat, config);
+    /// let chunk = "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}],\"usage\":{\"total_tokens\":1}}\n\n".repeat(9);
+    /// let error = parser.push(chunk.as_bytes()).find_map(Result::err).unwrap();
+    /// assert_eq!(error.kind(), ErrorKind::Limit);
+    /// ```
     #[must_use]
     pub fn max_queued_events(mut self, events: usize) -> Self {
         self.max_queued_events = events;
@@ -185,6 +291,20 @@ impl Config {
     }
 
     /// Bytes of one tool name, and of one id. Default 4,096; Databricks sends item ids of 190 characters.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{Config, ErrorKind, ToolCallParser, WireFormat};
+    ///
+    /// let config = Config::default().max_name_bytes(4);
+    /// let mut parser = ToolCallParser::with_config(WireFormat::OpenAiChat, config);
+    /// # let chunk = br#"data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"call_1","function":{"name":"get_tide","arguments":"{\"port\":\"Oban\"}"}}]}}]}
+    /// #
+    /// # "#;
+    /// let error = parser.push(chunk).find_map(Result::err).unwrap();
+    /// assert_eq!(error.kind(), ErrorKind::Limit);
+    /// ```
     #[must_use]
     pub fn max_name_bytes(mut self, bytes: usize) -> Self {
         self.max_name_bytes = bytes;
@@ -192,6 +312,22 @@ impl Config {
     }
 
     /// Containers that may be open at once in argument text. Default 127, `serde_json`'s own limit; more is cut down to it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{CallState, Config, ToolCallParser, WireFormat};
+    ///
+    /// let config = Config::default().max_depth(2);
+    /// let mut parser = ToolCallParser::with_config(WireFormat::OpenAiChat, config);
+    /// # let body = br#"data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"call_1","function":{"name":"deep","arguments":"{\"a\":[[1]]}"}}]}}]}
+    /// #
+    /// # data: [DONE]
+    /// #
+    /// # "#;
+    /// let call = parser.push(body).find_map(|event| event.ok()?.into_call()).unwrap();
+    /// assert_eq!(call.state(), CallState::TooDeep); // the call is flagged, the stream goes on
+    /// ```
     #[must_use]
     pub fn max_depth(mut self, depth: usize) -> Self {
         self.max_depth = depth.min(127);
@@ -199,6 +335,22 @@ impl Config {
     }
 
     /// How far malformed argument text is repaired. Default [`RepairLevel::Lossless`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{CallState, Config, RepairLevel, ToolCallParser, WireFormat};
+    ///
+    /// let config = Config::default().repair(RepairLevel::None);
+    /// let mut parser = ToolCallParser::with_config(WireFormat::OpenAiChat, config);
+    /// # let body = br#"data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"call_1","function":{"name":"add","arguments":"{\"a\":1,}"}}]}}]}
+    /// #
+    /// # data: [DONE]
+    /// #
+    /// # "#;
+    /// let call = parser.push(body).find_map(|event| event.ok()?.into_call()).unwrap();
+    /// assert_eq!(call.state(), CallState::Malformed); // a comma too many
+    /// ```
     #[must_use]
     pub fn repair(mut self, level: RepairLevel) -> Self {
         self.repair = level;
@@ -214,6 +366,25 @@ impl Config {
 
     /// Reads all choices as one. Default off. For requests with `n = 1` to servers whose choice index is a counter, or that put
     /// text and calls into different choices (WIRE_FORMATS Q15, Q16).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{Config, ToolCallParser, WireFormat};
+    ///
+    /// let config = Config::default().single_choice(true);
+    /// let mut parser = ToolCallParser::with_config(WireFormat::OpenAiChat, config);
+    /// # let body = br#"data: {"choices":[{"index":196,"delta":{"tool_calls":[{"index":0,"id":"call_1","function":{"name":"get_now","arguments":"{"}}]}}]}
+    /// #
+    /// # data: {"choices":[{"index":197,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"}"}}]}}]}
+    /// #
+    /// # data: [DONE]
+    /// #
+    /// # "#;
+    /// // A server whose choice index counts tokens.
+    /// let call = parser.push(body).find_map(|event| event.ok()?.into_call()).unwrap();
+    /// assert_eq!((call.choice(), call.arguments().raw()), (0, "{}"));
+    /// ```
     #[must_use]
     pub fn single_choice(mut self, single: bool) -> Self {
         self.single_choice = single;
@@ -222,6 +393,15 @@ impl Config {
 
     /// Leaves out the events of text, reasoning and argument pieces. Default off;
     /// [`tool_calls`](crate::ByteStreamExt::tool_calls) has it on. Live views stay.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{Config, ToolCallParser, WireFormat};
+    ///
+    /// let mut parser = ToolCallParser::with_config(WireFormat::OpenAiChat, Config::default().calls_only(true));
+    /// assert_eq!(parser.push(b"data: {\"choices\":[{\"delta\":{\"content\":\"Low tide.\"}}]}\n\n").count(), 0);
+    /// ```
     #[must_use]
     pub fn calls_only(mut self, calls_only: bool) -> Self {
         self.calls_only = calls_only;

@@ -24,6 +24,19 @@ pub struct CallKey<'a> {
 }
 
 /// How a call delta finds its call.
+///
+/// # Examples
+///
+/// ```
+/// use callstitch::{Accumulator, CallDelta, Delta, Route};
+///
+/// let mut accumulator = Accumulator::default();
+/// for text in ["{\"n\":1}", "{\"n\":2}"] {
+///     // Two calls under one label: the second opens all the same.
+///     accumulator.push(&Delta::Call(CallDelta::new().index(0).name("count").arguments(text).route(Route::Opens)));
+/// }
+/// assert_eq!(accumulator.in_progress().count(), 2);
+/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Route {
     /// By the routing table D0 to D18 of WIRE_FORMATS 11.3: for wires without an event that opens a call.
@@ -121,6 +134,16 @@ impl fmt::Debug for ArgumentsPart<'_> {
 }
 
 /// What a tool call is made of.
+///
+/// # Examples
+///
+/// ```
+/// use callstitch::ToolKind;
+///
+/// assert_eq!(ToolKind::BuiltIn("web_search_call".into()).as_str(), "web_search_call");
+/// assert_eq!(serde_json::to_string(&ToolKind::Custom)?, "\"custom\"");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -442,6 +465,17 @@ pub enum Delta<'a> {
 }
 
 /// Takes a decoder's deltas.
+///
+/// # Examples
+///
+/// ```
+/// use callstitch::{Accumulator, Delta, DeltaSink, Fragment, TextKind};
+///
+/// let mut accumulator = Accumulator::default();
+/// let sink: &mut dyn DeltaSink = &mut accumulator;
+/// sink.delta(&Delta::Text { choice: 0, kind: TextKind::Answer, text: Fragment::new("Hi") });
+/// assert_eq!(accumulator.events().count(), 1);
+/// ```
 pub trait DeltaSink {
     /// Takes one delta. Never fails: what is wrong with it becomes an anomaly or an error event.
     fn delta(&mut self, delta: &Delta<'_>);

@@ -31,6 +31,18 @@ struct Inner {
 }
 
 /// What kind of fault ended the stream, sorted by who is to blame.
+///
+/// # Examples
+///
+/// ```
+/// use callstitch::{ErrorKind, ToolCallParser, WireFormat};
+///
+/// let mut parser = ToolCallParser::new(WireFormat::Auto);
+/// parser.push(b"<html>502 Bad Gateway</html>").for_each(drop);
+/// let error = parser.finish().find_map(Result::err).unwrap();
+/// assert_eq!(error.kind(), ErrorKind::UnknownFormat);
+/// assert_eq!(error.kind().as_str(), "unknown-format");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -72,6 +84,15 @@ impl ErrorKind {
 
 impl Error {
     /// An error of this kind at this byte offset of the body.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{Error, ErrorKind};
+    ///
+    /// let error = Error::new(ErrorKind::Transport, 120, "the client gave up");
+    /// assert_eq!(error.to_string(), "transport at byte 120: the client gave up");
+    /// ```
     #[must_use]
     pub fn new(kind: ErrorKind, offset: u64, message: impl Into<String>) -> Self {
         Error(Box::new(Inner {
@@ -84,6 +105,15 @@ impl Error {
     }
 
     /// The same error with the provider's own code.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{Error, ErrorKind};
+    ///
+    /// let error = Error::new(ErrorKind::Provider, 0, "busy").with_code(Some("overloaded".to_owned()));
+    /// assert_eq!(error.code(), Some("overloaded"));
+    /// ```
     #[must_use]
     pub fn with_code(mut self, code: Option<String>) -> Self {
         self.0.code = code;
@@ -91,6 +121,18 @@ impl Error {
     }
 
     /// The same error with what caused it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{Error, ErrorKind};
+    /// use std::error::Error as _;
+    ///
+    /// let reset = std::io::Error::from(std::io::ErrorKind::ConnectionReset);
+    /// let error = Error::new(ErrorKind::Transport, 120, "the transport failed").with_source(reset);
+    /// assert!(error.source().unwrap().is::<std::io::Error>());
+    /// assert!(!error.to_string().contains("reset")); // a source speaks for itself
+    /// ```
     #[must_use]
     pub fn with_source(mut self, source: impl Into<Source>) -> Self {
         self.0.source = Some(source.into());
@@ -110,6 +152,18 @@ impl Error {
     }
 
     /// The text without kind and offset: the provider's own message where it sent one.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{ToolCallParser, WireFormat};
+    ///
+    /// let mut parser = ToolCallParser::new(WireFormat::OpenAiChat);
+    /// let body = b"data: {\"error\":{\"message\":\"too many requests\",\"code\":\"rate_limit_exceeded\"}}\n\n";
+    /// drop(parser.push(body));
+    /// let error = parser.finish().find_map(Result::err).unwrap();
+    /// assert_eq!((error.message(), error.code(), error.offset()), ("too many requests", Some("rate_limit_exceeded"), 0));
+    /// ```
     #[must_use]
     pub fn message(&self) -> &str {
         &self.0.message

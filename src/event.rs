@@ -113,6 +113,18 @@ pub enum Event<'a> {
 
 impl Event<'_> {
     /// The same event with its texts owned. Cost: a copy of borrowed text.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{Event, ToolCallParser, WireFormat};
+    ///
+    /// let mut parser = ToolCallParser::new(WireFormat::OpenAiChat);
+    /// let chunk = b"data: {\"choices\":[{\"delta\":{\"content\":\"Low tide.\"}}]}\n\n";
+    /// let kept: Vec<Event<'static>> = parser.push(chunk).filter_map(Result::ok).map(Event::into_owned).collect();
+    /// drop(parser);
+    /// assert_eq!(kept.len(), 1);
+    /// ```
     #[must_use]
     pub fn into_owned(self) -> Event<'static> {
         let own = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
@@ -161,6 +173,17 @@ impl Event<'_> {
     }
 
     /// The call, where this event completes one, flagged ones included.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{ToolCallParser, WireFormat};
+    ///
+    /// let mut parser = ToolCallParser::new(WireFormat::Ollama);
+    /// let line = b"{\"message\":{\"tool_calls\":[{\"function\":{\"name\":\"get_now\",\"arguments\":{}}}]}}\n";
+    /// let calls: Vec<_> = parser.push(line).filter_map(|event| event.ok()?.into_call()).collect();
+    /// assert_eq!(calls.len(), 1);
+    /// ```
     #[must_use]
     pub fn into_call(self) -> Option<ToolCall> {
         match self {
@@ -171,6 +194,24 @@ impl Event<'_> {
 }
 
 /// A piece of argument text. `Debug` does not show it: it is the user's data.
+///
+/// # Examples
+///
+/// ```
+/// use callstitch::{Event, ToolCallParser, WireFormat};
+///
+/// let mut parser = ToolCallParser::new(WireFormat::OpenAiChat);
+/// # let chunk = br#"data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"call_1","function":{"name":"log_in","arguments":"{\"pin\":1"}}]}}]}
+/// #
+/// # "#;
+/// for event in parser.push(chunk) {
+///     if let Event::ArgumentsDelta { text, .. } = event? {
+///         assert_eq!(text.as_str(), "{\"pin\":1");
+///         assert_eq!(format!("{text:?}"), "<8 bytes>");
+///     }
+/// }
+/// # Ok::<(), callstitch::Error>(())
+/// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct ArgumentsText<'a>(pub(crate) Cow<'a, str>);
 
@@ -197,6 +238,21 @@ impl fmt::Debug for ArgumentsText<'_> {
 }
 
 /// Why the model stopped.
+///
+/// # Examples
+///
+/// ```
+/// use callstitch::{Event, FinishMeaning, ToolCallParser, WireFormat};
+///
+/// let mut parser = ToolCallParser::new(WireFormat::Anthropic);
+/// let body = b"data: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"max_tokens\"}}\n\n";
+/// let reason = parser.push(body).find_map(|event| match event.ok()? {
+///     Event::Finished { reason, .. } => Some(reason),
+///     _ => None,
+/// });
+/// let reason = reason.unwrap();
+/// assert_eq!((reason.meaning, reason.to_string().as_str()), (FinishMeaning::Length, "max_tokens"));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct FinishReason {
@@ -216,6 +272,19 @@ impl fmt::Display for FinishReason {
 }
 
 /// How a stream ended.
+///
+/// # Examples
+///
+/// ```
+/// use callstitch::{End, ToolCallParser, WireFormat};
+///
+/// let mut parser = ToolCallParser::new(WireFormat::OpenAiChat);
+/// drop(parser.push(b"data: [DONE]\n\n"));
+/// assert_eq!(parser.end(), None); // bytes may follow
+/// drop(parser.finish());
+/// assert_eq!(parser.end(), Some(End::Clean));
+/// assert_eq!(End::Clean.as_str(), "clean");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum End {
@@ -240,6 +309,23 @@ impl End {
 }
 
 /// A liberty the stream took, and where.
+///
+/// # Examples
+///
+/// ```
+/// use callstitch::{AnomalyKind, Event, ToolCallParser, WireFormat};
+///
+/// let mut parser = ToolCallParser::new(WireFormat::OpenAiChat);
+/// # let chunk = br#"data: {"choices":[{"delta":{"tool_calls":[{"id":"call_1","function":{"name":"get_now","arguments":"{}"}}]}}]}
+/// #
+/// # "#;
+/// let seen = parser.push(chunk).find_map(|event| match event.ok()? {
+///     Event::Anomaly(anomaly) => Some(anomaly),
+///     _ => None,
+/// });
+/// assert_eq!(seen.unwrap().kind, AnomalyKind::MissingIndex);
+/// assert_eq!(parser.anomalies(), [(AnomalyKind::MissingIndex, 1)]);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Anomaly {

@@ -32,7 +32,9 @@ chapters! {
     wrap_a_body "guide/wrap_a_body.md",
     #[cfg(feature = "stream")]
     relay_a_body "guide/relay_a_body.md",
+    #[cfg(feature = "stream")]
     show_a_live_call "guide/show_a_live_call.md",
+    #[cfg(feature = "stream")]
     act_on_one_field_early "guide/act_on_one_field_early.md",
     #[cfg(feature = "stream")]
     run_tools_while_streaming "guide/run_tools_while_streaming.md",

@@ -53,6 +53,7 @@
 //! | `tools` | finished calls, the caller's tools | where calls come from, partial text |
 //! | `parser` | that three machines exist and their order | any wire string, any JSON, `Poll` |
 //! | `stream`, `passthrough`, `channel` | `Poll`, the transport's error, a parser | frames, deltas, JSON |
+//! | `guide` | how it all is used | anything that is no documentation |
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

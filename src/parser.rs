@@ -90,6 +90,22 @@ struct Asked {
 }
 
 /// How a body of your own [`Decoder`] is framed.
+///
+/// # Examples
+///
+/// ```
+/// use callstitch::{Decoder, DeltaSink, Frame, Framed, ToolCallParser};
+///
+/// #[derive(Debug)]
+/// struct Mine;
+/// impl Decoder for Mine {
+///     fn decode(&mut self, frame: Frame<'_>, _: &mut dyn DeltaSink) {
+///         println!("{}", frame.data); // one line
+///     }
+/// }
+/// let parser = ToolCallParser::with_decoder(Mine, Framed::Lines);
+/// assert_eq!(parser.format(), None);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Framed {
@@ -109,6 +125,15 @@ impl ToolCallParser {
     }
 
     /// A parser of this format with these limits and policies.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{Config, ToolCallParser, WireFormat};
+    ///
+    /// let parser = ToolCallParser::with_config(WireFormat::Gemini, Config::default().max_calls(16));
+    /// assert_eq!(parser.format(), Some(WireFormat::Gemini));
+    /// ```
     #[must_use]
     pub fn with_config(format: WireFormat, config: Config) -> Self {
         let asked = Asked {
@@ -178,6 +203,16 @@ impl ToolCallParser {
 
     /// Tells a parser of [`WireFormat::Auto`] the response's `content-type`, before the first chunk. Only the framing is taken
     /// from it, and only from the types that cannot be mistaken; servers send `application/json` over anything (Q76).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{ToolCallParser, WireFormat};
+    ///
+    /// let mut parser = ToolCallParser::new(WireFormat::Auto).content_type("application/x-ndjson");
+    /// drop(parser.push(b"{\"message\":{\"content\":\"Hi\"},\"done\":false}\n"));
+    /// assert_eq!(parser.format(), Some(WireFormat::Ollama));
+    /// ```
     #[must_use]
     pub fn content_type(mut self, content_type: &str) -> Self {
         if let (Some(WireFormat::Auto), Some(framing)) = (
@@ -221,6 +256,21 @@ impl ToolCallParser {
 
     /// The transport died: what had ended stands, open calls come out flagged, and the last event is an error of kind
     /// [`ErrorKind::Transport`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{ErrorKind, Event, ToolCallParser, WireFormat};
+    ///
+    /// let mut parser = ToolCallParser::new(WireFormat::OpenAiChat);
+    /// # let body = br#"data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"call_1","function":{"name":"get_tide","arguments":"{\"port\":\"Ob"}}]}}]}
+    /// #
+    /// # "#;
+    /// parser.push(body).for_each(drop);
+    /// let said: Vec<_> = parser.abort().collect();
+    /// assert!(matches!(&said[0], Ok(Event::CallCompleted(call)) if !call.is_usable()));
+    /// assert!(matches!(&said[1], Err(error) if error.kind() == ErrorKind::Transport));
+    /// ```
     pub fn abort(&mut self) -> Events<'_> {
         let offset = self.offset();
         self.abort_with(Error::new(
@@ -237,16 +287,55 @@ impl ToolCallParser {
     }
 
     /// The events that wait.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{ToolCallParser, WireFormat};
+    ///
+    /// let mut parser = ToolCallParser::new(WireFormat::OpenAiChat);
+    /// drop(parser.push(b"data: {\"choices\":[{\"delta\":{\"content\":\"Hi\"}}]}\n\n"));
+    /// assert_eq!(parser.events().count(), 1); // nothing was lost
+    /// ```
     pub fn events(&mut self) -> Events<'_> {
         self.accumulator.events()
     }
 
     /// The calls that are still arriving, by first appearance.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{ToolCallParser, WireFormat};
+    ///
+    /// let mut parser = ToolCallParser::new(WireFormat::OpenAiChat);
+    /// # let body = br#"data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"call_1","function":{"name":"get_tide","arguments":"{\"port\":\"Ob"}}]}}]}
+    /// #
+    /// # "#;
+    /// parser.push(body).for_each(drop);
+    /// for call in parser.in_progress() {
+    ///     assert_eq!(call.arguments().object()["port"], "Ob");
+    /// }
+    /// ```
     pub fn in_progress(&mut self) -> impl Iterator<Item = &mut PartialCall> {
         self.accumulator.in_progress()
     }
 
     /// Forgets the body read so far, keeps the buffers and the configuration. A format that was detected is detected anew.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{ToolCallParser, WireFormat};
+    ///
+    /// let mut parser = ToolCallParser::new(WireFormat::Auto);
+    /// for body in [&b"data: {\"choices\":[]}\n\ndata: [DONE]\n\n"[..], b"{\"message\":{},\"done\":true}\n"] {
+    ///     parser.push(body).for_each(drop);
+    ///     assert!(parser.finish().all(|event| event.is_ok()));
+    ///     parser.reset();
+    /// }
+    /// assert_eq!((parser.offset(), parser.end()), (0, None));
+    /// ```
     pub fn reset(&mut self) {
         self.accumulator.reset();
         match &mut self.decoding {

@@ -79,6 +79,17 @@ where
 {
     /// Relays these chunks and shows them to this parser. A sink that wants nothing but calls is cheapest with
     /// [`Config::calls_only`](crate::Config::calls_only).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{Config, Passthrough, ToolCallParser, WireFormat};
+    ///
+    /// let body = futures::stream::empty::<Result<&[u8], std::io::Error>>();
+    /// let parser = ToolCallParser::with_config(WireFormat::Auto, Config::default().calls_only(true));
+    /// let relay = Passthrough::new(body, parser, |event| drop(event));
+    /// assert_eq!(relay.parser().offset(), 0);
+    /// ```
     pub fn new(chunks: S, parser: ToolCallParser, sink: F) -> Self {
         Passthrough {
             chunks,

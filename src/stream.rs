@@ -84,6 +84,18 @@ pin_project! {
 }
 
 /// Wraps any stream of byte chunks, such as a response body.
+///
+/// # Examples
+///
+/// ```
+/// use callstitch::{ByteStreamExt, WireFormat};
+/// use futures::StreamExt;
+///
+/// # futures::executor::block_on(async {
+/// let body = futures::stream::iter([Ok::<_, std::io::Error>("data: [DONE]\n\n")]);
+/// assert!(body.tool_calls(WireFormat::OpenAiChat).next().await.is_none());
+/// # });
+/// ```
 pub trait ByteStreamExt<B, E>: Stream<Item = Result<B, E>> + Sized
 where
     B: AsRef<[u8]>,

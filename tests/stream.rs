@@ -158,6 +158,10 @@ fn seen<'a>(events: impl IntoIterator<Item = Result<Event<'a>, Error>>) -> Vec<S
             {
                 text.push_str(more);
             }
+            (
+                Some(Seen::Other(Event::Reasoning { choice: of, text })),
+                Seen::Other(Event::Reasoning { choice, text: more }),
+            ) if of == choice => text.to_mut().push_str(more),
             _ => all.push(next),
         }
     }

@@ -6,7 +6,7 @@ use super::queue::Queued;
 use super::{Accumulator, State, fields};
 use crate::anomaly::AnomalyKind;
 use crate::arguments::{Blank, ProblemKind, RepairLevel, Settling};
-use crate::call::{Closing, Ended, Evidence};
+use crate::call::{CallState, Closing, Ended, Evidence};
 use crate::delta::{ClosedBy, FinishMeaning};
 use crate::event::Anomaly;
 use crate::slots::{Calls, SlotId};
@@ -151,7 +151,12 @@ impl Accumulator {
         }
         let reader = slot.call.take_reader();
         let Ended { call, anomalies } = slot.call.end(closing);
-        for kind in anomalies.into_iter().flatten() {
+        // Servers report `tool_calls` for what their token limit cut (Q59).
+        let lies = meaning == Some(FinishMeaning::ToolCalls)
+            && !unconfirmed
+            && call.state() == CallState::Truncated;
+        let lie = lies.then_some(AnomalyKind::LyingFinish);
+        for kind in anomalies.into_iter().chain([lie]).flatten() {
             self.ledger.count(kind);
             if told.first(kind) {
                 self.queue.push(Queued::Anomaly(Anomaly {

@@ -1,6 +1,6 @@
 //! WIRE_FORMATS 9.5: the finish reason and the end of the stream.
 
-use callstitch::{CallState, ClosedBy, End, ErrorKind};
+use callstitch::{AnomalyKind, CallState, ClosedBy, End, ErrorKind};
 use serde_json::{Value, json};
 
 use super::chat;
@@ -124,6 +124,7 @@ fn quirk_q59_tool_calls_reported_over_a_cut_call() {
     );
     run.assert_calls(&[("tide_height", CallState::Truncated, json!({"port": "Br"}))]);
     assert_eq!(run.end, End::Clean, "the terminal was seen");
+    assert_eq!(run.anomalies, [(AnomalyKind::LyingFinish, 1)]);
 }
 
 #[test]

@@ -209,6 +209,7 @@ pub(crate) fn colour() -> bool {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::expect_used)]
     use super::*;
 
     fn rows(line: Line, columns: usize) -> Vec<String> {

@@ -195,6 +195,7 @@ fn escaped(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::expect_used)]
     use super::*;
     use callstitch::{Arguments, ArgumentsBuffer};
 

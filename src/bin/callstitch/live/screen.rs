@@ -121,6 +121,7 @@ impl<W: Write> Screen<W> {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::expect_used)]
     use super::*;
     use crate::live::line::Tone;
 
