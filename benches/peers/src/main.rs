@@ -1,75 +1,118 @@
+//! The same bytes through callstitch and through what one assembles without it, in one run: a table of ratios.
+//!
+//! `cargo run --release -- [SHAPE] [CHUNKING]` in this folder; shapes are 4k, 100k, 1m, 8x1m, 128x1m, wide, one, shuffled,
+//! escaped and text, chunkings 16k, 1400, event and random. Every outcome is compared with the transcript: names, and arguments
+//! byte for byte. Each pipeline runs once a round, in turn, five rounds; a ratio is the median over the rounds of the times
+//! within one round, so that a busy machine slows both.
+
 #[path = "../../transcripts.rs"]
 mod transcripts;
-mod base;
-use std::time::Instant;
-use transcripts::*;
-use callstitch::{ToolCallParser, WireFormat, Event};
 
-#[inline(never)]
-fn ours(provider: Provider, chunks: &[&[u8]]) -> Vec<(String, String)> {
-    let format = match provider { Provider::Chat => WireFormat::OpenAiChat, Provider::Anthropic => WireFormat::Anthropic, Provider::Responses => WireFormat::OpenAiResponses };
-    let mut parser = ToolCallParser::new(format);
-    let mut out = Vec::new();
-    for chunk in chunks {
-        for event in parser.push(chunk) {
-            if let Event::CallCompleted(call) = event.unwrap() { out.push((call.name().to_owned(), call.arguments().raw().to_owned())); }
-        }
-    }
-    for event in parser.finish() {
-        if let Event::CallCompleted(call) = event.unwrap() { out.push((call.name().to_owned(), call.arguments().raw().to_owned())); }
-    }
-    out
+mod pipelines;
+
+use std::time::Instant;
+
+use pipelines::Pipeline;
+use transcripts::{Chunking, Provider, Shape, chunks, transcript};
+
+const ROUNDS: usize = 5;
+
+fn shape(name: &str) -> Option<Shape> {
+    let (kib, mib) = (1 << 10, 1 << 20);
+    Some(match name {
+        "4k" => Shape::Calls {
+            calls: 1,
+            bytes: 4 * kib,
+        },
+        "100k" => Shape::Calls {
+            calls: 1,
+            bytes: 100 * kib,
+        },
+        "1m" => Shape::Calls {
+            calls: 1,
+            bytes: mib,
+        },
+        "8x1m" => Shape::Calls {
+            calls: 8,
+            bytes: mib,
+        },
+        "128x1m" => Shape::Calls {
+            calls: 128,
+            bytes: mib,
+        },
+        "wide" => Shape::Wide { bytes: mib },
+        "one" => Shape::One { bytes: mib },
+        "shuffled" => Shape::Shuffled { bytes: mib },
+        "escaped" => Shape::Escaped { bytes: mib },
+        "text" => Shape::Text { bytes: 10 * mib },
+        _ => return None,
+    })
 }
 
-fn main() {
-    let args: Vec<String> = std::env::args().collect();
-    let shape = match args.get(1).map(String::as_str).unwrap_or("1m") {
-        "4k" => Shape::Calls { calls: 1, bytes: 4 << 10 },
-        "100k" => Shape::Calls { calls: 1, bytes: 100 << 10 },
-        "1m" => Shape::Calls { calls: 1, bytes: 1 << 20 },
-        "8x1m" => Shape::Calls { calls: 8, bytes: 1 << 20 },
-        "128x1m" => Shape::Calls { calls: 128, bytes: 1 << 20 },
-        "wide" => Shape::Wide { bytes: 1 << 20 },
-        "one" => Shape::One { bytes: 1 << 20 },
-        "shuffled" => Shape::Shuffled { bytes: 1 << 20 },
-        "escaped" => Shape::Escaped { bytes: 1 << 20 },
-        "text" => Shape::Text { bytes: 10 << 20 },
-        other => panic!("{other}"),
-    };
-    let chunking = match args.get(2).map(String::as_str).unwrap_or("16k") {
+fn chunking(name: &str) -> Option<Chunking> {
+    Some(match name {
         "16k" => Chunking::Bytes(16 << 10),
         "1400" => Chunking::Bytes(1400),
         "event" => Chunking::Event,
         "random" => Chunking::Random,
-        other => panic!("{other}"),
+        _ => return None,
+    })
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let named = |at: usize, default: &'static str| {
+        arguments
+            .get(at)
+            .map_or(default, |name| name.as_str())
+            .to_owned()
     };
-    let only = args.get(3).cloned();
+    let (shape_name, chunking_name) = (named(0, "1m"), named(1, "16k"));
+    let (Some(shape), Some(chunking)) = (shape(&shape_name), chunking(&chunking_name)) else {
+        eprintln!("no such shape or chunking: {shape_name} {chunking_name}");
+        std::process::exit(2);
+    };
+    println!(
+        "{shape_name}, chunks {chunking_name}: ns an event, and how often callstitch does it in the same time"
+    );
     for provider in Provider::ALL {
-        if only.as_ref().is_some_and(|only| only != provider.name()) { continue }
-        let t = transcript(provider, shape);
-        let chunks = chunks(&t.body, chunking);
-        let rounds = 5;
-        let mut best = vec![];
-        let mut base_t = vec![];
-        let mut bp_t = vec![];
-        for _ in 0..rounds {
-            let s = Instant::now();
-            let got = ours(provider, &chunks);
-            best.push(s.elapsed().as_nanos() as f64 / t.events as f64);
-            assert_eq!(got, t.calls, "{provider:?}");
-            if std::env::var("NOBASE").is_err() {
-            let s = Instant::now();
-            let got = base::base(provider, &chunks);
-            base_t.push(s.elapsed().as_nanos() as f64 / t.events as f64);
-            assert_eq!(got, t.calls, "base {provider:?}");
-            let s = Instant::now();
-            let got = base::best(provider, &chunks);
-            bp_t.push(s.elapsed().as_nanos() as f64 / t.events as f64);
-            assert_eq!(got, t.calls, "best {provider:?}");
+        let body = transcript(provider, shape);
+        let chunks = chunks(&body.body, chunking);
+        let mut times = vec![Vec::new(); Pipeline::ALL.len()];
+        for _ in 0..ROUNDS {
+            for (pipeline, times) in Pipeline::ALL.iter().zip(&mut times) {
+                let start = Instant::now();
+                let calls = pipeline.run(provider, &chunks);
+                times.push(start.elapsed().as_nanos() as f64 / body.events as f64);
+                assert_eq!(
+                    calls,
+                    body.calls,
+                    "{} reads {} wrong",
+                    pipeline.name(),
+                    provider.name()
+                );
             }
         }
-        let med = |v: &mut Vec<f64>| { v.sort_by(f64::total_cmp); v.get(v.len()/2).copied().unwrap_or(0.0) };
-        let (o, b, p) = (med(&mut best), med(&mut base_t), med(&mut bp_t));
-        println!("{:10} {} events {:8} ns/event ours {:8.1} base {:8.1} ({:.1}x) best {:8.1} ({:.1}x)", provider.name(), args.get(1).map(String::as_str).unwrap_or("1m"), t.events, o, b, b/o, p, p/o);
+        let ours = times[0].clone();
+        for (pipeline, times) in Pipeline::ALL.iter().zip(times) {
+            let ratio = median(
+                times
+                    .iter()
+                    .zip(&ours)
+                    .map(|(theirs, ours)| theirs / ours)
+                    .collect(),
+            );
+            println!(
+                "{:<10} {:<44} {:>9.1} {ratio:>7.2}",
+                provider.name(),
+                pipeline.name(),
+                median(times)
+            );
+        }
     }
 }
