@@ -2,7 +2,8 @@
 //! accounted for, and memory stays flat.
 //!
 //! The short form runs with the other tests. The long one, by itself:
-//! `cargo test --release --all-features --test soak -- --ignored --nocapture` keeps 10,000 streams open for a minute;
+//! `cargo test --release --all-features --test soak -- --ignored --nocapture` keeps 9,500 streams open for a minute, which is
+//! what 20,000 file descriptors allow;
 //! `CALLSTITCH_SOAK_STREAMS` and `CALLSTITCH_SOAK_SECONDS` say otherwise. It stops by itself.
 #![cfg(feature = "stream")]
 #![allow(
@@ -216,7 +217,16 @@ async fn consume(address: std::net::SocketAddr, number: u64, figures: &Figures) 
                 Err(_) => break,
             }
         } else {
-            events.next().await
+            let patience = Duration::from_secs(20);
+            match tokio::time::timeout(patience, events.next()).await {
+                Ok(next) => next,
+                Err(_) => {
+                    let read = events.parser().offset();
+                    assert_eq!(read, 0, "stream {number} stands still in the middle");
+                    figures.open.fetch_sub(1, Relaxed);
+                    return figures.add(&figures.refused, 1);
+                }
+            }
         };
         match next {
             Some(Ok(Event::CallStarted { .. })) => started += 1,
@@ -236,6 +246,11 @@ async fn consume(address: std::net::SocketAddr, number: u64, figures: &Figures) 
     assert!(started <= CALLS && ended <= started, "stream {number}");
     let end = events.parser().end();
     figures.add(&figures.bytes, events.parser().offset());
+    // A connection that the machine could not hold (its listener's queue was full) never reached the server.
+    if error == Some(ErrorKind::Transport) && events.parser().offset() == 0 && fate != Fate::Reset {
+        figures.open.fetch_sub(1, Relaxed);
+        return figures.add(&figures.refused, 1);
+    }
     match fate {
         Fate::Fast | Fate::Slow => {
             assert_eq!((started, ended, whole, error), (CALLS, CALLS, CALLS, None));
@@ -276,7 +291,9 @@ fn resident() -> Option<u64> {
 }
 
 async fn soak(streams: u64, time: Duration) {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let socket = tokio::net::TcpSocket::new_v4().unwrap();
+    socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let listener: TcpListener = socket.listen(16_384).unwrap();
     let address = listener.local_addr().unwrap();
     let server = tokio::spawn(async move {
         loop {
@@ -347,8 +364,8 @@ async fn some_hundred_streams_at_once_account_for_every_call() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "a minute with ten thousand streams; needs 20,000 file descriptors"]
-async fn ten_thousand_streams_at_once_account_for_every_call() {
+#[ignore = "a minute with 9,500 streams; needs 20,000 file descriptors"]
+async fn as_many_streams_as_there_are_file_descriptors_account_for_every_call() {
     let streams = number("CALLSTITCH_SOAK_STREAMS", 9_500);
     let seconds = number("CALLSTITCH_SOAK_SECONDS", 60);
     soak(streams, Duration::from_secs(seconds)).await;
