@@ -2,6 +2,15 @@
 //!
 //! Shared by the library's benches, the peers' crate and the instruction counts. Arguments are a `write_file` call: source
 //! code with escaped newlines, quotes, backslashes and some non-ASCII, in deltas of 1 to 7 characters.
+#![allow(
+    dead_code,
+    missing_docs,
+    missing_debug_implementations,
+    unreachable_pub,
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a module of several benches, each of which uses a part"
+)]
 
 /// A small generator (xorshift64*), so that every run and every machine sees the same bytes.
 #[derive(Clone)]

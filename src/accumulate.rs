@@ -135,6 +135,7 @@ impl Accumulator {
             return;
         }
         self.take_in(delta);
+        // A piece that only makes the last event longer adds none.
         if self.queue.len() > self.config.max_queued_events && self.state != State::Over {
             self.limit("max_queued_events", self.config.max_queued_events);
         }

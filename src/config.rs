@@ -35,7 +35,7 @@ pub struct Config {
     pub(crate) max_total_arguments_bytes: usize,
     pub(crate) max_calls: usize,
     pub(crate) max_choices: u32,
-    pub(crate) max_index: i64,
+    pub(crate) max_index: u32,
     pub(crate) max_name_bytes: usize,
     pub(crate) max_queued_events: usize,
     pub(crate) max_depth: usize,
@@ -127,7 +127,7 @@ impl Default for Config {
             max_total_arguments_bytes: 64 << 20,
             max_calls: 1024,
             max_choices: 128,
-            max_index: u32::MAX as i64,
+            max_index: u32::MAX,
             max_name_bytes: 4096,
             max_queued_events: 1 << 20,
             max_depth: 127,
@@ -265,7 +265,7 @@ impl Config {
     /// ```
     #[must_use]
     pub fn max_index(mut self, index: u32) -> Self {
-        self.max_index = i64::from(index);
+        self.max_index = index;
         self
     }
 

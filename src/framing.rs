@@ -27,7 +27,9 @@ use self::json_array::JsonArray;
 use self::lines::Lines;
 use self::sse::Sse;
 
-pub(crate) use self::sniff::{MAX_PADDING, sniff, sniff_solid};
+#[cfg(test)]
+pub(crate) use self::sniff::sniff;
+pub(crate) use self::sniff::{MAX_PADDING, sniff_padded, sniff_solid};
 
 /// One server-sent event, one NDJSON line, one element of a JSON array or one binary frame.
 ///
@@ -275,7 +277,9 @@ fn over_limit(what: &str, limit: usize, offset: u64) -> Error {
     Error::new(
         ErrorKind::Limit,
         offset,
-        format!("{what} is longer than the limit of {limit} bytes"),
+        format!(
+            "{what} passes the limit max_event_bytes of {limit}; what was whole has been delivered"
+        ),
     )
 }
 

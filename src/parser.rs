@@ -7,7 +7,8 @@ use crate::config::Config;
 use crate::error::{Error, ErrorKind};
 use crate::event::End;
 use crate::framing::{
-    Frame, FrameLimits, FrameSink, Framing, FramingKind, MAX_PADDING, Origin, sniff, sniff_solid,
+    Frame, FrameLimits, FrameSink, Framing, FramingKind, MAX_PADDING, Origin, sniff_padded,
+    sniff_solid,
 };
 use crate::wire::{Decoder, Detector, Verdict, WireFormat, error_decoder, known_names};
 
@@ -401,10 +402,11 @@ impl ToolCallParser {
         // Bytes that are longer than a prelude and did not tell are white space: only what is new can tell.
         let padded = joined.len() > TELLING_BYTES;
         joined.extend_from_slice(chunk);
-        let seen = if padded && joined.len() <= MAX_PADDING {
+        let most = MAX_PADDING.min(self.limits.line);
+        let seen = if padded && joined.len() <= most {
             sniff_solid(chunk)
         } else {
-            sniff(&joined)
+            sniff_padded(&joined, most)
         };
         match seen {
             Some(seen) => self.begin(seen, &joined),

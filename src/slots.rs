@@ -40,8 +40,10 @@ pub(crate) struct Slots {
     labels: Vec<((u32, i64), SlotId)>,
     /// `id -> (choice, slot)`, the most recent slot in each choice. Empty on a wire without ids.
     ids: HashMap<String, SmallVec<[(u32, SlotId); 1]>>,
-    /// Entries in `labels` and in `ids` that no call was opened with.
-    aliases: usize,
+    /// Entries in `labels`, and in `ids`, that no call was opened with. Each has a bound of its own: ids that drift with every
+    /// fragment must not cost a call its label.
+    more_labels: usize,
+    more_ids: usize,
     /// Calls that were opened.
     calls: usize,
     /// The slot last touched in each choice.
@@ -84,7 +86,8 @@ impl Slots {
         self.hot = None;
         self.labels.clear();
         self.ids.clear();
-        self.aliases = 0;
+        self.more_labels = 0;
+        self.more_ids = 0;
         self.latest.clear();
         self.opened.clear();
     }
@@ -167,15 +170,19 @@ impl Slots {
                         entry.1 = slot;
                     }
                 }
-                Err(at) if opened || self.another_alias(0) => {
-                    self.labels.insert(at, ((key.choice, index), slot));
+                Err(at) => {
+                    if opened || has_room(&mut self.more_labels, self.calls) {
+                        self.labels.insert(at, ((key.choice, index), slot));
+                    }
                 }
-                Err(_) => {}
             }
         }
         for id in [key.id, key.item_id].into_iter().flatten() {
-            if self.identified(key.choice, id) != Some(slot)
-                && (opened || self.another_alias(id.len()))
+            let known = self.identified(key.choice, id);
+            if known != Some(slot)
+                && (opened
+                    || known.is_some()
+                    || (id.len() <= ALIAS_BYTES && has_room(&mut self.more_ids, self.calls)))
             {
                 let slots = self.ids.entry(id.to_owned()).or_default();
                 match slots.iter_mut().find(|(choice, _)| *choice == key.choice) {
@@ -218,14 +225,6 @@ impl Slots {
             .rev()
             .find(|(of, _)| *of == choice)
             .map(|&(_, slot)| slot)
-    }
-
-    /// Whether one more label or id is remembered for a call that is known already. An id that drifts with every fragment
-    /// must not be remembered for ever; its call is found without it.
-    fn another_alias(&mut self, bytes: usize) -> bool {
-        let room = bytes <= ALIAS_BYTES && self.aliases < ALIASES.saturating_mul(self.calls);
-        self.aliases += usize::from(room);
-        room
     }
 
     fn latest(&self, choice: u32) -> Option<SlotId> {
@@ -538,6 +537,14 @@ impl Slots {
 const ALIASES: usize = 64;
 /// A longer id is not kept as an alias.
 const ALIAS_BYTES: usize = 256;
+
+/// Whether one more label or id is remembered for a call that is known already. One that drifts with every fragment must not
+/// be remembered for ever; its call is found without it.
+fn has_room(more: &mut usize, calls: usize) -> bool {
+    let room = *more < ALIASES.saturating_mul(calls);
+    *more += usize::from(room);
+    room
+}
 
 /// A label; negative means absent (WIRE_FORMATS Q6).
 #[inline]

@@ -95,7 +95,7 @@ fn compare(format: WireFormat, body: &[u8], seed: u64, name: &str) {
             &format_args!("{name}, seed {seed}, cut {which}: with memory, then without"),
         );
     }
-    let small = number("CALLSTITCH_SMALL_LIMITS", 1) > 0 && seed % 3 == 0;
+    let small = number("CALLSTITCH_SMALL_LIMITS", 1) > 0 && seed.is_multiple_of(3);
     if small {
         let mut random = Random::new(seed);
         let (event, text) = (40 + random.below(600), 10 + random.below(900));

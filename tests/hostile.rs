@@ -42,6 +42,20 @@ fn corpus(name: &str) -> Vec<Vec<u8>> {
             .iter()
             .map(|text| format!("\u{2}\u{7}{text}").into_bytes())
             .collect(),
+        "history" => [
+            r#"{"id":"c","type":"function","function":{"name":"f","arguments":"{\"a\":1}"}}"#,
+            r#"{"type":"function_call","id":"fc","call_id":"c","name":"f","arguments":"{}","status":"completed"}"#,
+            r#"{"type":"tool_use","id":"t","name":"f","input":{"a":[1]},"caller":{"type":"direct"}}"#,
+            r#"{"functionCall":{"id":"i","name":"f","args":{"a":null}},"thoughtSignature":"s"}"#,
+            r#"{"toolUse":{"toolUseId":"t","name":"f","input":{}}}"#,
+            r#"{"index":0,"id":"c","name":"f","arguments":"{\"a\":","serverName":"s"}"#,
+            r#"{"role":"tool","tool_call_id":"c","content":"x"}"#,
+            r#"[{"role":"assistant","tool_calls":[{"id":"c","function":{"name":"f","arguments":{}}}]},{"role":"tool","tool_call_id":"d","content":[]}]"#,
+            r#"{"type":"tool_result","tool_use_id":"t","content":[{"type":"text","text":"x"}],"is_error":true}"#,
+        ]
+        .iter()
+        .map(|text| text.as_bytes().to_vec())
+        .collect(),
         "accumulator" => {
             let mut random = Random::new(5);
             (0..40)

@@ -71,7 +71,7 @@ impl Queue {
     }
 
     /// Argument text.
-    #[inline]
+    #[inline(always)]
     pub(super) fn arguments(&mut self, index: CallIndex, text: &str) {
         self.grow(Growing::Arguments(index), text);
     }
@@ -137,7 +137,7 @@ impl Queue {
         });
     }
 
-    #[inline]
+    #[inline(always)]
     fn grow(&mut self, what: Growing, text: &str) {
         if self.growing.is_none_or(|(growing, _)| growing != what) {
             self.settle();

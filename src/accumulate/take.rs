@@ -72,15 +72,9 @@ impl Accumulator {
         if self.state == State::Ended {
             self.state = State::Running;
         }
-        if delta
-            .key
-            .index
-            .is_some_and(|index| index > self.config.max_index)
-        {
-            return self.limit(
-                "max_index",
-                usize::try_from(self.config.max_index).unwrap_or(0),
-            );
+        let max = self.config.max_index;
+        if delta.key.index.is_some_and(|index| index > i64::from(max)) {
+            return self.limit("max_index", usize::try_from(max).unwrap_or(usize::MAX));
         }
         self.slots.touched(slot, &delta.key, opened);
         if let Some(kind) = routed.anomaly {

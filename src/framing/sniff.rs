@@ -2,8 +2,7 @@
 
 use super::{BOM, FramingKind};
 
-/// More white space than this before the first byte that is none is read as server-sent events, which it harms least. Proxies
-/// pad with one or two KiB.
+/// Proxies pad with one or two KiB.
 pub(crate) const MAX_PADDING: usize = 64 << 10;
 
 /// The framing of a body that begins with `prefix`. `None`: these bytes do not say yet (nothing, a part of a BOM, white
@@ -15,7 +14,14 @@ pub(crate) const MAX_PADDING: usize = 64 << 10;
 /// | `[` | one JSON array |
 /// | `{` | lines: NDJSON, a bare error body, or one pretty-printed object |
 /// | anything else: a field, a comment, plain text | server-sent events |
+#[cfg(test)]
 pub(crate) fn sniff(prefix: &[u8]) -> Option<FramingKind> {
+    sniff_padded(prefix, MAX_PADDING)
+}
+
+/// As [`sniff`]. More white space than `most` before the first byte that is none is read as server-sent events, which it harms
+/// least: a line of it is as long as any other.
+pub(crate) fn sniff_padded(prefix: &[u8], most: usize) -> Option<FramingKind> {
     #[cfg(feature = "bedrock")]
     if matches!(prefix.first(), Some(0 | 1)) {
         let prelude = prefix.first_chunk()?;
@@ -30,7 +36,7 @@ pub(crate) fn sniff(prefix: &[u8]) -> Option<FramingKind> {
         None => prefix,
     };
     let solid = text.trim_ascii_start();
-    if text.len() - solid.len() > MAX_PADDING {
+    if text.len() - solid.len() > most {
         return Some(FramingKind::Sse);
     }
     sniff_solid(solid)

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use callstitch::AnomalyKind;
+use callstitch::{AnomalyKind, CallState};
 use serde_json::{Value, json};
 
 use super::finished;
@@ -79,6 +79,24 @@ fn quirk_q20_an_id_that_changes_on_the_way_keeps_the_first() {
         ),
     ]);
     one_call(&run, Some("call_1"));
+}
+
+#[test]
+fn quirk_q20_ids_that_drift_for_long_do_not_cost_the_call_its_second_index() {
+    // Twenty ids of one call, then its whole text twice more under another index: the first time the id says whose it is, the
+    // second time only the index does.
+    let text = format!("{{\"port\":\"{}\"}}", "B".repeat(20));
+    let again = |id: &str| calls(json!([{"index": 3, "id": id, "function": {"arguments": text}}]));
+    let mut chunks = vec![opening(0, "call_1", "tide_height", "{\"port\":\"")];
+    chunks.extend((0..20).map(|at| next(json!({"id": format!("call_x{at}")}), "B")));
+    chunks.extend([piece(0, "\"}"), again("call_1"), again("call_y")]);
+    let run = finished(&chunks);
+    run.assert_calls(&[(
+        "tide_height",
+        CallState::Repaired,
+        json!({ "port": "B".repeat(20) }),
+    )]);
+    assert_eq!(run.ids(), [Some("call_1")]);
 }
 
 #[test]

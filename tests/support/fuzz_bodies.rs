@@ -15,6 +15,8 @@
 use std::sync::{Arc, Mutex};
 
 use allocation_counter::{AllocationInfo, measure};
+use callstitch::ToolCall;
+use callstitch::history::{HistoryFormat, ToolResult};
 use callstitch::{
     Accumulator, Arguments, ArgumentsBuffer, ArgumentsPart, ArgumentsState, Blank, CallDelta,
     CallKey, ClosedBy, Config, Decoder, Delta, DeltaSink, EmitWhen, Event, FinishMeaning, Fragment,
@@ -236,9 +238,12 @@ pub fn any_stream(data: &[u8]) {
     stream(format, input.0);
 }
 
+/// Data, event, origin, offset and whether it was lossy.
+type Recorded = (String, Option<String>, String, u64, bool);
+
 /// Keeps every frame that a framing gives.
 #[derive(Debug, Clone, Default)]
-struct Recorder(Arc<Mutex<Vec<(String, Option<String>, String, u64, bool)>>>);
+struct Recorder(Arc<Mutex<Vec<Recorded>>>);
 
 impl Decoder for Recorder {
     fn decode(&mut self, frame: Frame<'_>, _: &mut dyn DeltaSink) {
@@ -623,7 +628,7 @@ fn one_delta(input: &mut Input<'_>, accumulator: &mut Accumulator) {
     };
     let route = [Route::Table, Route::Table, Route::Opens, Route::Labelled][input.below(4)];
     let ids = ["a", "b", "c", "", "null", "a-long-identifier"];
-    let id = Some(ids[input.below(6)]).filter(|_| input.byte() % 3 == 0);
+    let id = Some(ids[input.below(6)]).filter(|_| input.byte().is_multiple_of(3));
     let fragment = |input: &mut Input<'_>| {
         let mut fragment = Fragment::new("");
         let halves = input.byte();
@@ -635,11 +640,14 @@ fn one_delta(input: &mut Input<'_>, accumulator: &mut Accumulator) {
         0..=4 => {
             let mut call = CallDelta::new().choice(choice).index(index).route(route);
             call.key.id = id;
-            call.key.item_id = (input.byte() % 5 == 0).then_some("item");
-            call.name = (input.byte() % 3 == 0).then(|| ["f", "g", "fg"][input.below(3)]);
-            call.kind = (input.byte() % 9 == 0).then_some(&kind);
-            call.cut = input.byte() % 11 == 0;
-            call.authoritative = input.byte() % 7 == 0;
+            call.key.item_id = input.byte().is_multiple_of(5).then_some("item");
+            call.name = input
+                .byte()
+                .is_multiple_of(3)
+                .then(|| ["f", "g", "fg"][input.below(3)]);
+            call.kind = input.byte().is_multiple_of(9).then_some(&kind);
+            call.cut = input.byte().is_multiple_of(11);
+            call.authoritative = input.byte().is_multiple_of(7);
             let mut piece = fragment(input);
             let how = input.below(8);
             piece.text = input.text();
@@ -675,7 +683,7 @@ fn one_delta(input: &mut Input<'_>, accumulator: &mut Accumulator) {
             accumulator.push(&Delta::Close { key, by });
         }
         10 => accumulator.push(&Delta::CloseAll {
-            choice: (input.byte() % 2 == 0).then_some(choice),
+            choice: input.byte().is_multiple_of(2).then_some(choice),
             by: ClosedBy::MessageEnd,
         }),
         11 => {
@@ -696,7 +704,7 @@ fn one_delta(input: &mut Input<'_>, accumulator: &mut Accumulator) {
         12 => accumulator.push(&[Delta::MayEnd, Delta::End, Delta::Restart][input.below(3)]),
         _ => match input.below(6) {
             0 => accumulator.push(&Delta::Error {
-                last: input.byte() % 2 == 0,
+                last: input.byte().is_multiple_of(2),
                 message: "no",
                 code: None,
             }),
@@ -705,6 +713,39 @@ fn one_delta(input: &mut Input<'_>, accumulator: &mut Accumulator) {
             _ => accumulator.push(&Delta::Usage("{}")),
         },
     }
+}
+
+/// Any JSON as a history item of any format: what is read goes back to the same, and no message is too odd to be looked at.
+pub fn history(data: &[u8]) {
+    let Ok(value) = serde_json::from_slice::<Value>(data) else {
+        return;
+    };
+    let items = value.as_array().cloned().unwrap_or_default();
+    for format in HistoryFormat::all() {
+        if let Ok(call) = ToolCall::from_wire(format, &value) {
+            assert!(!call.id().is_empty());
+            for other in HistoryFormat::all() {
+                let Some(item) = call.to_wire(other) else {
+                    continue;
+                };
+                let back = ToolCall::from_wire(other, &item);
+                let back = back.unwrap_or_else(|error| panic!("{error}: {item}"));
+                assert_eq!(back.name(), call.name());
+                if call.is_usable() {
+                    assert!(back.is_usable(), "{other:?}: {item}");
+                }
+            }
+            let stored = serde_json::to_value(&call).unwrap();
+            let again: ToolCall = serde_json::from_value(stored).expect("what was stored is read");
+            assert_eq!((again.id(), again.name()), (call.id(), call.name()));
+        }
+        if let Ok(result) = ToolResult::from_wire(format, &value) {
+            let _ = result.to_wire(format);
+        }
+        let _ = callstitch::history::entries(format, &items);
+        let _ = callstitch::history::check_messages(format, &items);
+    }
+    let _: Result<ToolCall, _> = serde_json::from_value(value);
 }
 
 /// A body by its name: the fuzz target's, too.
@@ -721,4 +762,5 @@ pub const BODIES: &[(&str, Body)] = &[
     ("arguments", arguments),
     ("repair", repair),
     ("accumulator", accumulator),
+    ("history", history),
 ];

@@ -105,10 +105,13 @@ struct Slot {
     ambiguous: bool,
     /// Opened under the id of this slot.
     shares_id_with: Option<usize>,
-    ended: Option<(CallState, Option<Map<String, Value>>, String)>,
+    ended: Option<Ended>,
     discarded: bool,
     held: bool,
 }
+
+/// State, object and text.
+type Ended = (CallState, Option<Map<String, Value>>, String);
 
 impl Slot {
     fn text(&self) -> String {

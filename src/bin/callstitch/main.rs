@@ -1,5 +1,10 @@
 //! The `callstitch` command: a recorded or running response body in, its tool calls out.
 
+#![cfg_attr(
+    test,
+    allow(clippy::expect_used, clippy::unwrap_used, clippy::indexing_slicing)
+)]
+
 mod arguments;
 mod calls;
 mod history;

@@ -22,7 +22,7 @@ fn bounded(
         assert_eq!(error_kind, ErrorKind::Limit);
         assert!(offset <= body.len() as u64);
         assert!(
-            message.contains(&format!("limit of {limit} bytes")),
+            message.contains(&format!("limit max_event_bytes of {limit}")),
             "{message}"
         );
     }

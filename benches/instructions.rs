@@ -1,0 +1,53 @@
+//! Reads one 4 KB call a few times: the work that `benches/instructions.sh` counts the instructions of.
+
+#![allow(clippy::expect_used, clippy::indexing_slicing)]
+
+use callstitch::{ToolCallParser, WireFormat};
+
+mod transcripts;
+
+use transcripts::{Provider, Shape, transcript};
+
+fn main() {
+    let arguments: Vec<String> = std::env::args()
+        .filter(|arg| !arg.starts_with("--"))
+        .collect();
+    let [_, provider, runs] = &*arguments else {
+        println!(
+            "how often, and whose stream: instructions PROVIDER RUNS; see benches/instructions.sh"
+        );
+        return;
+    };
+    let provider = Provider::ALL
+        .into_iter()
+        .find(|of| of.name() == provider)
+        .expect("a provider");
+    let format = match provider {
+        Provider::Chat => WireFormat::OpenAiChat,
+        Provider::Anthropic => WireFormat::Anthropic,
+        Provider::Responses => WireFormat::OpenAiResponses,
+    };
+    let body = transcript(
+        provider,
+        Shape::Calls {
+            calls: 1,
+            bytes: 4 << 10,
+        },
+    );
+    for _ in 0..runs.parse().expect("a number of runs") {
+        let mut parser = ToolCallParser::new(format);
+        let mut calls = 0;
+        for chunk in body.body.chunks(16 << 10) {
+            calls += parser
+                .push(chunk)
+                .filter_map(|event| event.ok()?.into_call())
+                .count();
+        }
+        calls += parser
+            .finish()
+            .filter_map(|event| event.ok()?.into_call())
+            .count();
+        assert_eq!(calls, 1);
+    }
+    println!("{}", body.events);
+}
