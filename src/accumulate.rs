@@ -12,13 +12,14 @@ mod take;
 mod trace;
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use smallvec::SmallVec;
 
 use crate::anomaly::AnomalyKind;
 use crate::arguments::ProblemKind;
 use crate::call::PartialCall;
-use crate::config::{Config, EmitWhen};
+use crate::config::{self, Config, EmitWhen};
 use crate::delta::{CallKey, ClosedBy, Delta, DeltaSink, FinishMeaning, Fragment, TextKind};
 use crate::error::{Error, ErrorKind};
 use crate::event::{End, FinishReason};
@@ -46,7 +47,7 @@ use queue::{Queue, Queued};
 /// ```
 #[derive(Debug)]
 pub struct Accumulator {
-    config: Config,
+    config: Arc<Config>,
     slots: Slots,
     calls: Open,
     queue: Queue,
@@ -92,7 +93,7 @@ enum State {
 
 impl Default for Accumulator {
     fn default() -> Self {
-        Accumulator::new(Config::default())
+        Accumulator::with_shared(config::shared())
     }
 }
 
@@ -107,6 +108,10 @@ impl Accumulator {
     /// An accumulator with these limits and policies.
     #[must_use]
     pub fn new(config: Config) -> Self {
+        Accumulator::with_shared(Arc::new(config))
+    }
+
+    pub(crate) fn with_shared(config: Arc<Config>) -> Self {
         Accumulator {
             config,
             slots: Slots::default(),
@@ -254,7 +259,7 @@ impl Accumulator {
         let queue = std::mem::take(&mut self.queue).emptied();
         *self = Accumulator {
             queue,
-            ..Accumulator::new(self.config.clone())
+            ..Accumulator::with_shared(Arc::clone(&self.config))
         };
     }
 
@@ -286,7 +291,7 @@ impl Accumulator {
     /// Says from here on what happens to fields; of calls that are open, from their beginning.
     #[cfg(feature = "stream")]
     pub(crate) fn field_events(&mut self) {
-        self.config.field_events = true;
+        Arc::make_mut(&mut self.config).field_events = true;
     }
 
     /// What the configuration says of the decoder's memory.

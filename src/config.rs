@@ -1,8 +1,8 @@
 //! Every limit and policy, its default, and what it costs.
 
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use crate::arguments::RepairLevel;
 
@@ -117,6 +117,12 @@ impl IdSource for Counted {
             COUNT.fetch_add(1, Ordering::Relaxed)
         )
     }
+}
+
+/// The default configuration, shared by all parsers that have no other: gateways hold thousands.
+pub(crate) fn shared() -> Arc<Config> {
+    static SHARED: OnceLock<Arc<Config>> = OnceLock::new();
+    Arc::clone(SHARED.get_or_init(Arc::default))
 }
 
 impl Default for Config {

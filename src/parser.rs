@@ -2,10 +2,12 @@
 
 mod decoding;
 
+use std::sync::Arc;
+
 use crate::accumulate::{Accumulator, Events};
 use crate::anomaly::AnomalyKind;
 use crate::call::PartialCall;
-use crate::config::Config;
+use crate::config::{self, Config};
 use crate::error::{Error, ErrorKind};
 use crate::event::End;
 use crate::framing::{
@@ -100,7 +102,7 @@ impl ToolCallParser {
     /// A parser of this format with the default [`Config`]. Cost: no allocation in proportion to anything.
     #[must_use]
     pub fn new(format: WireFormat) -> Self {
-        ToolCallParser::with_config(format, Config::default())
+        ToolCallParser::of_format(format, config::shared())
     }
 
     /// A parser of this format with these limits and policies.
@@ -115,6 +117,10 @@ impl ToolCallParser {
     /// ```
     #[must_use]
     pub fn with_config(format: WireFormat, config: Config) -> Self {
+        ToolCallParser::of_format(format, Arc::new(config))
+    }
+
+    fn of_format(format: WireFormat, config: Arc<Config>) -> Self {
         let asked = Asked {
             format: Some(format),
             framing: format.only_framing(),
@@ -157,11 +163,11 @@ impl ToolCallParser {
                 format: None,
                 decoder: Box::new(decoder),
             }),
-            config,
+            Arc::new(config),
         )
     }
 
-    fn wire(asked: Asked, decoding: Option<Decoding>, config: Config) -> Self {
+    fn wire(asked: Asked, decoding: Option<Decoding>, config: Arc<Config>) -> Self {
         let mut decoding = decoding.unwrap_or_else(Decoding::detecting);
         if let (Decoding::Decoding { decoder, .. }, false) = (&mut decoding, config.remember_events)
         {
@@ -174,7 +180,7 @@ impl ToolCallParser {
         ToolCallParser {
             framing: Stage::new(asked, limits),
             decoding,
-            accumulator: Accumulator::new(config),
+            accumulator: Accumulator::with_shared(config),
             limits,
             asked,
         }

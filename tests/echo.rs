@@ -13,7 +13,6 @@
 mod mutate;
 #[path = "support/reading.rs"]
 mod reading;
-#[allow(dead_code, unreachable_pub)]
 #[path = "../benches/transcripts.rs"]
 mod transcripts;
 

@@ -163,7 +163,7 @@ struct Sse {
 impl Sse {
     fn new(random: &mut Random) -> Self {
         Sse {
-            end: *random.pick(&["\n", "\n", "\r\n", "\r"]),
+            end: random.pick::<&str>(&["\n", "\n", "\r\n", "\r"]),
             space: !random.one_in(4),
             named: !random.one_in(4),
             event_last: random.one_in(5),
