@@ -1,5 +1,7 @@
 //! Framing, decoder and accumulator, wired. This room knows that three machines exist and their order, no wire string and no JSON.
 
+mod decoding;
+
 use std::sync::Arc;
 
 use crate::accumulate::{Accumulator, Events};
@@ -9,10 +11,11 @@ use crate::config::{self, Config};
 use crate::error::{Error, ErrorKind};
 use crate::event::End;
 use crate::framing::{
-    Frame, FrameLimits, FrameSink, Framing, FramingKind, MAX_PADDING, Origin, sniff_padded,
-    sniff_solid,
+    Frame, FrameLimits, FrameSink, Framing, FramingKind, MAX_PADDING, sniff_padded, sniff_solid,
 };
-use crate::wire::{Decoder, Detector, Verdict, WireFormat, error_decoder, known_names};
+use crate::wire::{Decoder, WireFormat};
+
+use decoding::{Decoding, TELLING_BYTES, take, undecided};
 
 /// Bytes of a provider's stream in, events out. No runtime, no clock, no lifetimes; `Send`, `Sync` and `Unpin`.
 ///
@@ -59,30 +62,6 @@ enum Stage {
     /// The first bytes, until they show the framing.
     Sniffing(Vec<u8>),
     Framing(Framing),
-}
-
-/// ```text
-///   Detecting ── a telling frame ──▶ Decoding
-/// ```
-#[derive(Debug)]
-enum Decoding {
-    /// The frames seen so far told nothing; they are given to the decoder once there is one.
-    Detecting {
-        detector: Detector,
-        kept: Vec<Kept>,
-        bytes: usize,
-    },
-    Decoding {
-        format: Option<WireFormat>,
-        decoder: Box<dyn Decoder>,
-    },
-}
-
-#[derive(Debug)]
-struct Kept {
-    data: String,
-    event: Option<String>,
-    frame: Frame<'static>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -500,131 +479,11 @@ impl FrameSink for Reader<'_> {
     }
 }
 
-/// One frame to whoever reads it.
-#[inline]
-fn take(frame: Frame<'_>, decoding: &mut Decoding, accumulator: &mut Accumulator) {
-    // The rest of a chunk in which the stream ended is nothing, as the chunks after it are.
-    if accumulator.is_over() {
-        return;
-    }
-    match decoding {
-        Decoding::Decoding { decoder, .. } => {
-            accumulator.at(frame.offset);
-            decoder.decode(frame, accumulator);
-        }
-        Decoding::Detecting { .. } => detect(frame, decoding, accumulator),
-    }
-}
-
-/// A frame of a body whose format is not known yet.
-#[cold]
-fn detect(frame: Frame<'_>, decoding: &mut Decoding, accumulator: &mut Accumulator) {
-    let Decoding::Detecting {
-        detector,
-        kept,
-        bytes,
-    } = decoding
-    else {
-        return;
-    };
-    match detector.decide(frame) {
-        Verdict::Format(format) => {
-            let kept = std::mem::take(kept);
-            let Some(mut decoder) = format.decoder() else {
-                return;
-            };
-            if !accumulator.remembers_events() {
-                decoder.remember(false);
-            }
-            *decoding = Decoding::Decoding {
-                format: Some(format),
-                decoder,
-            };
-            for frame in &kept {
-                take(frame.frame(), decoding, accumulator);
-            }
-            take(frame, decoding, accumulator);
-        }
-        Verdict::Wait => {
-            // What keeping costs counts too: a body can consist of nothing but keep-alives.
-            let event = frame.event.map_or(0, str::len);
-            *bytes += frame.data.len() + event + size_of::<Kept>();
-            kept.push(Kept::new(frame));
-            if *bytes > UNDECIDED_BYTES {
-                let kept = std::mem::take(kept);
-                undecided(kept, accumulator);
-            }
-        }
-    }
-}
-
-/// A binary prelude has so many bytes, and a BOM fewer.
-const TELLING_BYTES: usize = 16;
-
-/// A body that tells nothing of its format in so many bytes, kept frames counted with what each costs, is of none that is
-/// known.
-const UNDECIDED_BYTES: usize = 1 << 20;
-
-/// The body's format cannot be told. A provider's error is one in any format; anything else is said to be unknown.
-fn undecided(kept: Vec<Kept>, accumulator: &mut Accumulator) {
-    let mut decoder = error_decoder();
-    for frame in &kept {
-        accumulator.at(frame.frame.offset);
-        decoder.decode(frame.frame(), accumulator);
-    }
-    // A body that is empty, or ends inside its first event, is a truncated one, of whatever format.
-    let is_cut = |kept: &Kept| kept.frame.origin == Origin::Unterminated;
-    if !accumulator.is_over() && !kept.iter().all(is_cut) {
-        let message = format!(
-            "the body is of no wire format known here; known are {}",
-            known_names()
-        );
-        accumulator.abort(Error::new(
-            ErrorKind::UnknownFormat,
-            accumulator.offset(),
-            message,
-        ));
-    }
-}
-
 impl Stage {
     fn new(asked: Asked, limits: FrameLimits) -> Self {
         match asked.framing {
             Some(kind) => Stage::Framing(Framing::new(kind, limits)),
             None => Stage::Sniffing(Vec::new()),
-        }
-    }
-}
-
-impl Decoding {
-    fn detecting() -> Self {
-        Decoding::Detecting {
-            detector: Detector::default(),
-            kept: Vec::new(),
-            bytes: 0,
-        }
-    }
-}
-
-impl Kept {
-    fn new(frame: Frame<'_>) -> Self {
-        let bare = Frame {
-            origin: frame.origin,
-            lossy: frame.lossy,
-            ..Frame::new("").at(frame.offset)
-        };
-        Kept {
-            data: frame.data.to_owned(),
-            event: frame.event.map(str::to_owned),
-            frame: bare,
-        }
-    }
-
-    fn frame(&self) -> Frame<'_> {
-        Frame {
-            data: &self.data,
-            event: self.event.as_deref(),
-            ..self.frame
         }
     }
 }

@@ -14,8 +14,15 @@ pub(crate) fn flags(call: &ToolCall) -> Vec<String> {
     if call.name().is_empty() {
         said.push("No name ever came, so there is no tool to run.".to_owned());
     }
-    if let Some(problem) = call.arguments().problem() {
-        said.push(problem_in_words(problem));
+    match call.arguments().problem() {
+        // `{}` is cut where nothing vouches for it, and looks whole.
+        Some(problem)
+            if problem.kind() == ProblemKind::Truncated && is_json(call.arguments().raw()) =>
+        {
+            said.push("Nothing says that its arguments are all there.".to_owned());
+        }
+        Some(problem) => said.push(problem_in_words(problem)),
+        None => {}
     }
     let evidence = call.evidence();
     match evidence.closed_by {
@@ -38,6 +45,11 @@ pub(crate) fn flags(call: &ToolCall) -> Vec<String> {
         _ => "It states nothing; do not run it.".to_owned(),
     });
     said
+}
+
+/// Whether a text is one JSON document.
+pub(crate) fn is_json(text: &str) -> bool {
+    serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
 }
 
 /// What is wrong with an argument text, in a sentence.

@@ -203,10 +203,12 @@ fn arguments(call: &ToolCall) -> Vec<Line> {
     // A whole object may be flagged for other reasons: text after it, or no sign that it was all.
     let trailing = ProblemKind::Fault(FaultKind::Trailing);
     let edge = match arguments.problem() {
-        Some(problem) if problem.kind() != trailing && !is_json(arguments.raw()) => Edge::Cut {
-            path: problem.open_path(),
-            held: arguments.dropped().unwrap_or_default(),
-        },
+        Some(problem) if problem.kind() != trailing && !words::is_json(arguments.raw()) => {
+            Edge::Cut {
+                path: problem.open_path(),
+                held: arguments.dropped().unwrap_or_default(),
+            }
+        }
         _ => Edge::Closed,
     };
     let mut lines = object(stated, edge, INDENT);
@@ -215,10 +217,6 @@ fn arguments(call: &ToolCall) -> Vec<Line> {
         lines.push(Line::indented(INDENT).with(Tone::Dim, note));
     }
     lines
-}
-
-fn is_json(text: &str) -> bool {
-    serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
 }
 
 fn free_text(text: &str) -> Vec<Line> {

@@ -1,0 +1,150 @@
+//! Who reads the frames: one format's decoder, or the detection of which it is to be.
+
+use crate::accumulate::Accumulator;
+use crate::error::{Error, ErrorKind};
+use crate::framing::{Frame, Origin};
+use crate::wire::{Decoder, Detector, Verdict, WireFormat, error_decoder, known_names};
+
+/// ```text
+///   Detecting ── a telling frame ──▶ Decoding
+/// ```
+#[derive(Debug)]
+pub(super) enum Decoding {
+    /// The frames seen so far told nothing; they are given to the decoder once there is one.
+    Detecting {
+        detector: Detector,
+        kept: Vec<Kept>,
+        bytes: usize,
+    },
+    Decoding {
+        format: Option<WireFormat>,
+        decoder: Box<dyn Decoder>,
+    },
+}
+
+#[derive(Debug)]
+pub(super) struct Kept {
+    data: String,
+    event: Option<String>,
+    frame: Frame<'static>,
+}
+
+/// One frame to whoever reads it.
+#[inline]
+pub(super) fn take(frame: Frame<'_>, decoding: &mut Decoding, accumulator: &mut Accumulator) {
+    // The rest of a chunk in which the stream ended is nothing, as the chunks after it are.
+    if accumulator.is_over() {
+        return;
+    }
+    match decoding {
+        Decoding::Decoding { decoder, .. } => {
+            accumulator.at(frame.offset);
+            decoder.decode(frame, accumulator);
+        }
+        Decoding::Detecting { .. } => detect(frame, decoding, accumulator),
+    }
+}
+
+/// A frame of a body whose format is not known yet.
+#[cold]
+fn detect(frame: Frame<'_>, decoding: &mut Decoding, accumulator: &mut Accumulator) {
+    let Decoding::Detecting {
+        detector,
+        kept,
+        bytes,
+    } = decoding
+    else {
+        return;
+    };
+    match detector.decide(frame) {
+        Verdict::Format(format) => {
+            let kept = std::mem::take(kept);
+            let Some(mut decoder) = format.decoder() else {
+                return;
+            };
+            if !accumulator.remembers_events() {
+                decoder.remember(false);
+            }
+            *decoding = Decoding::Decoding {
+                format: Some(format),
+                decoder,
+            };
+            for frame in &kept {
+                take(frame.frame(), decoding, accumulator);
+            }
+            take(frame, decoding, accumulator);
+        }
+        Verdict::Wait => {
+            // What keeping costs counts too: a body can consist of nothing but keep-alives.
+            let event = frame.event.map_or(0, str::len);
+            *bytes += frame.data.len() + event + size_of::<Kept>();
+            kept.push(Kept::new(frame));
+            if *bytes > UNDECIDED_BYTES {
+                let kept = std::mem::take(kept);
+                undecided(kept, accumulator);
+            }
+        }
+    }
+}
+
+/// A binary prelude has so many bytes, and a BOM fewer.
+pub(super) const TELLING_BYTES: usize = 16;
+
+/// A body that tells nothing of its format in so many bytes, kept frames counted with what each costs, is of none that is
+/// known.
+const UNDECIDED_BYTES: usize = 1 << 20;
+
+/// The body's format cannot be told. A provider's error is one in any format; anything else is said to be unknown.
+pub(super) fn undecided(kept: Vec<Kept>, accumulator: &mut Accumulator) {
+    let mut decoder = error_decoder();
+    for frame in &kept {
+        accumulator.at(frame.frame.offset);
+        decoder.decode(frame.frame(), accumulator);
+    }
+    // A body that is empty, or ends inside its first event, is a truncated one, of whatever format.
+    let is_cut = |kept: &Kept| kept.frame.origin == Origin::Unterminated;
+    if !accumulator.is_over() && !kept.iter().all(is_cut) {
+        let message = format!(
+            "the body is of no wire format known here; known are {}",
+            known_names()
+        );
+        accumulator.abort(Error::new(
+            ErrorKind::UnknownFormat,
+            accumulator.offset(),
+            message,
+        ));
+    }
+}
+
+impl Decoding {
+    pub(super) fn detecting() -> Self {
+        Decoding::Detecting {
+            detector: Detector::default(),
+            kept: Vec::new(),
+            bytes: 0,
+        }
+    }
+}
+
+impl Kept {
+    fn new(frame: Frame<'_>) -> Self {
+        let bare = Frame {
+            origin: frame.origin,
+            lossy: frame.lossy,
+            ..Frame::new("").at(frame.offset)
+        };
+        Kept {
+            data: frame.data.to_owned(),
+            event: frame.event.map(str::to_owned),
+            frame: bare,
+        }
+    }
+
+    fn frame(&self) -> Frame<'_> {
+        Frame {
+            data: &self.data,
+            event: self.event.as_deref(),
+            ..self.frame
+        }
+    }
+}
