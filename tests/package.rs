@@ -42,9 +42,11 @@ fn the_package_holds_the_sources_and_nothing_else() {
         "LICENSE-MIT",
         "LICENSE-APACHE",
     ];
-    // Sources, and guide pages that the documentation includes.
-    let source =
-        |file: &str| file.starts_with("src/") && (file.ends_with(".rs") || file.ends_with(".md"));
+    // Sources, and what they include: the guide's pages, schemas.
+    let endings = [".rs", ".md", ".schema.json"];
+    let source = |file: &str| {
+        file.starts_with("src/") && endings.iter().any(|ending| file.ends_with(ending))
+    };
     let strange: Vec<_> = files
         .iter()
         .filter(|file| !known.contains(file) && !source(file))
