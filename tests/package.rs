@@ -42,7 +42,7 @@ fn the_package_holds_the_sources_and_nothing_else() {
         "LICENSE-MIT",
         "LICENSE-APACHE",
     ];
-    // Sources, and the pages and schemas that they include.
+    // Sources, and what they include: the guide's pages, schemas.
     let endings = [".rs", ".md", ".schema.json"];
     let source = |file: &str| {
         file.starts_with("src/") && endings.iter().any(|ending| file.ends_with(ending))
