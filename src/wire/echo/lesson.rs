@@ -1,0 +1,139 @@
+//! A document that is parsed in full, to learn from.
+
+use std::ops::Range;
+
+use super::Said;
+use super::memory::Hole;
+use crate::delta::{ArgumentsPart, CallDelta, Delta, DeltaSink, Fragment, Route};
+use crate::framing::Frame;
+use crate::json::cursor::Log;
+
+/// A document that was parsed in full and said one thing.
+#[derive(Debug)]
+pub(super) struct Lesson {
+    pub(super) document: String,
+    pub(super) event: Option<String>,
+    pub(super) said: Said,
+    /// The places that may differ, in their order.
+    pub(super) holes: Vec<(Range<usize>, Hole)>,
+}
+
+impl Lesson {
+    pub(super) fn new(frame: &Frame<'_>, said: Said, text: Range<usize>, log: &Log) -> Self {
+        let bytes = frame.data.as_bytes();
+        let quoted = |place: &Range<usize>| {
+            place.start.checked_sub(1).and_then(|at| bytes.get(at)) == Some(&b'"')
+        };
+        let skipped = log.skipped.iter().map(|place| {
+            (
+                place.clone(),
+                if quoted(place) {
+                    Hole::SkippedString
+                } else {
+                    Hole::SkippedNumber
+                },
+            )
+        });
+        let index = match said {
+            Said::Arguments { index, .. } => index,
+            Said::Text { .. } => None,
+        };
+        let integers = log
+            .integers
+            .iter()
+            .filter(|(_, value)| Some(*value) == index);
+        let mut holes: Vec<_> = skipped
+            .chain(integers.map(|(place, _)| (place.clone(), Hole::Index)))
+            .collect();
+        holes.push((text.clone(), Hole::Text));
+        holes.sort_by_key(|(place, _)| place.start);
+        Lesson {
+            document: frame.data.to_owned(),
+            event: frame.event.map(str::to_owned),
+            said,
+            holes,
+        }
+    }
+}
+
+/// Passes deltas on and notes whether there was exactly one that a memory can say again.
+pub(super) struct Listener<'s> {
+    pub(super) sink: &'s mut dyn DeltaSink,
+    pub(super) data: &'s str,
+    pub(super) heard: Listened,
+}
+
+pub(super) enum Listened {
+    Nothing,
+    One(Said, Range<usize>),
+    More,
+}
+
+impl DeltaSink for Listener<'_> {
+    fn delta(&mut self, delta: &Delta<'_>) {
+        self.heard = match self.heard {
+            Listened::Nothing => self.one(delta).unwrap_or(Listened::More),
+            _ => Listened::More,
+        };
+        self.sink.delta(delta);
+    }
+}
+
+impl Listener<'_> {
+    pub(super) fn one(&self, delta: &Delta<'_>) -> Option<Listened> {
+        let (said, text) = match delta {
+            Delta::Arguments {
+                choice,
+                index,
+                route,
+                text,
+            } => (
+                Said::Arguments {
+                    choice: *choice,
+                    index: *index,
+                    route: *route,
+                },
+                *text,
+            ),
+            Delta::Call(call) => {
+                let ArgumentsPart::Fragment(text) = call.arguments else {
+                    return None;
+                };
+                let (choice, index, route) = (call.key.choice, call.key.index, call.route);
+                let mut bare = CallDelta::new().choice(choice).index(index).route(route);
+                bare.arguments = call.arguments;
+                if *call != bare || route == Route::Opens {
+                    return None;
+                }
+                (
+                    Said::Arguments {
+                        choice,
+                        index,
+                        route,
+                    },
+                    text,
+                )
+            }
+            Delta::Text { choice, kind, text } => (
+                Said::Text {
+                    choice: *choice,
+                    kind: *kind,
+                },
+                *text,
+            ),
+            _ => return None,
+        };
+        self.place(text).map(|place| Listened::One(said, place))
+    }
+
+    /// Where in the document a text stands, if it stands there as it is, between quotes.
+    pub(super) fn place(&self, text: Fragment<'_>) -> Option<Range<usize>> {
+        if text.text.is_empty() || text.low.is_some() || text.high.is_some() {
+            return None;
+        }
+        let start = (text.text.as_ptr() as usize).checked_sub(self.data.as_ptr() as usize)?;
+        let end = start.checked_add(text.text.len())?;
+        let quote = |at: usize| self.data.as_bytes().get(at) == Some(&b'"');
+        (quote(start.checked_sub(1)?) && quote(end)).then_some(start..end)
+    }
+}

@@ -1,0 +1,218 @@
+//! A document that is recognised by its bytes.
+
+use super::Said;
+use super::lesson::Lesson;
+use crate::delta::Fragment;
+use crate::framing::Frame;
+use crate::json::cursor::{ascii_string, escaped, plain_run};
+
+/// A document with holes.
+#[derive(Debug)]
+pub(super) struct Memory {
+    pub(super) event: Option<String>,
+    pub(super) said: Said,
+    /// What stands before each hole, and the hole.
+    pub(super) parts: Vec<(Box<[u8]>, Hole)>,
+    pub(super) tail: Box<[u8]>,
+    /// The first literal and the tail of the document with what a framing put before and after it.
+    pub(super) framed: Option<Framed>,
+}
+
+#[derive(Debug)]
+pub(super) struct Framed {
+    pub(super) first: Box<[u8]>,
+    pub(super) tail: Box<[u8]>,
+}
+
+/// What a repeated document says that is its own, and where it ends.
+pub(super) struct Heard<'a> {
+    pub(super) text: Fragment<'a>,
+    pub(super) index: Option<i64>,
+    pub(super) end: usize,
+}
+
+/// A place that differs from document to document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Hole {
+    /// The text that is said.
+    Text,
+    /// The call's index.
+    Index,
+    /// A string, and a number, that nobody reads.
+    SkippedString,
+    SkippedNumber,
+}
+
+impl Memory {
+    /// What two documents have in common, if they differ in nothing but what may differ.
+    pub(super) fn of(one: &Lesson, other: &Lesson) -> Option<Memory> {
+        if one.event != other.event
+            || !one.said.is_like(other.said)
+            || one.holes.len() != other.holes.len()
+        {
+            return None;
+        }
+        let mut parts = Vec::new();
+        let mut literal = Vec::new();
+        let (mut from, mut other_from) = (0, 0);
+        for ((place, hole), (other_place, other_hole)) in one.holes.iter().zip(&other.holes) {
+            let before = one.document.get(from..place.start)?;
+            if before != other.document.get(other_from..other_place.start)? || hole != other_hole {
+                return None;
+            }
+            literal.extend_from_slice(before.as_bytes());
+            let (content, other_content) = (
+                one.document.get(place.clone())?,
+                other.document.get(other_place.clone())?,
+            );
+            if content == other_content && *hole != Hole::Text {
+                literal.extend_from_slice(content.as_bytes());
+            } else {
+                parts.push((std::mem::take(&mut literal).into_boxed_slice(), *hole));
+            }
+            (from, other_from) = (place.end, other_place.end);
+        }
+        let tail = one.document.get(from..)?;
+        if tail != other.document.get(other_from..)? {
+            return None;
+        }
+        literal.extend_from_slice(tail.as_bytes());
+        // Another index must stand in exactly one place, or it is not known which of two places says it.
+        let indexes = parts
+            .iter()
+            .filter(|(_, hole)| *hole == Hole::Index)
+            .count();
+        if indexes != usize::from(one.said != other.said) {
+            return None;
+        }
+        Some(Memory {
+            event: other.event.clone(),
+            said: other.said,
+            parts,
+            tail: literal.into_boxed_slice(),
+            framed: None,
+        })
+    }
+
+    /// Remembers what stands around a document that repeats this one. A CR at the end could be half of a line end.
+    #[inline]
+    pub(super) fn note_framing(&mut self, frame: &Frame<'_>) {
+        let Some(raw) = frame.raw.filter(|raw| raw.last() == Some(&b'\n')) else {
+            return;
+        };
+        let around = (frame.data.as_ptr() as usize)
+            .checked_sub(raw.as_ptr() as usize)
+            .and_then(|at| {
+                let after = at.checked_add(frame.data.len())?;
+                Some((raw.get(..at)?, raw.get(after..)?))
+            });
+        if let (Some((before, after)), Some((first, _))) = (around, self.parts.first()) {
+            self.framed = Some(Framed {
+                first: [before, first].concat().into(),
+                tail: [&self.tail, after].concat().into(),
+            });
+        }
+    }
+
+    /// What the document that begins `bytes`, with or without its framing, says if it repeats this one.
+    #[inline(always)]
+    pub(super) fn recognise<'a>(
+        &self,
+        bytes: &'a [u8],
+        framed: Option<&Framed>,
+        fits: impl Fn(i64) -> bool,
+        scratch: &'a mut Vec<u8>,
+    ) -> Option<Heard<'a>> {
+        let (mut first, tail) = match framed {
+            Some(framed) => (Some(&*framed.first), &*framed.tail),
+            None => (None, &*self.tail),
+        };
+        let (mut text, mut index) = (None, None);
+        let mut scratch = Some(scratch);
+        let mut rest = bytes;
+        for (literal, hole) in &self.parts {
+            rest = rest.strip_prefix(first.take().unwrap_or(literal))?;
+            let length = match hole {
+                Hole::Text => {
+                    let (found, length) = string(rest, scratch.take()?)?;
+                    // A decoder may leave out an empty text.
+                    text = Some(found).filter(|_| length > 0);
+                    length
+                }
+                Hole::SkippedString => ascii_string(rest)?,
+                Hole::SkippedNumber => integer(rest)?.1,
+                Hole::Index => {
+                    let (value, length) = integer(rest)?;
+                    index = Some(value).filter(|&value| fits(value));
+                    index?;
+                    length
+                }
+            };
+            rest = rest.get(length..)?;
+        }
+        rest = rest.strip_prefix(tail)?;
+        let end = bytes.len() - rest.len();
+        Some(Heard {
+            text: text?,
+            index,
+            end,
+        })
+    }
+}
+
+/// The string that begins `rest`, after its quote, and the length of its content; checked and decoded as the cursor does it.
+#[inline(always)]
+fn string<'a>(rest: &'a [u8], scratch: &'a mut Vec<u8>) -> Option<(Fragment<'a>, usize)> {
+    let mut at = plain_run(rest);
+    let (plain, after) = rest.split_at_checked(at)?;
+    if after.first() == Some(&b'"') {
+        return Some((Fragment::unescaped(std::str::from_utf8(plain).ok()?), at));
+    }
+    scratch.clear();
+    scratch.extend_from_slice(plain);
+    let mut after = after;
+    loop {
+        let length = match *after {
+            [b'"', ..] => break,
+            [b'\\', b'u', ..] => {
+                let hex = std::str::from_utf8(after.get(2..6)?).ok()?;
+                let hex = Some(hex).filter(|hex| hex.bytes().all(|b| b.is_ascii_hexdigit()))?;
+                // Half a character is none; the cursor knows what to do with it.
+                let c = char::from_u32(u32::from_str_radix(hex, 16).ok()?)?;
+                scratch.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
+                6
+            }
+            [b'\\', byte, ..] => {
+                scratch.push(escaped(byte)?);
+                2
+            }
+            _ => return None,
+        };
+        after = after.get(length..)?;
+        let run = plain_run(after);
+        let (plain, rest) = after.split_at_checked(run)?;
+        scratch.extend_from_slice(plain);
+        at += length + run;
+        after = rest;
+    }
+    Some((Fragment::new(std::str::from_utf8(scratch).ok()?), at))
+}
+
+/// A plain integer of at most fifteen digits, and its length. What follows it is compared by the caller.
+#[inline]
+fn integer(bytes: &[u8]) -> Option<(i64, usize)> {
+    let mut value = 0;
+    let mut length = 0;
+    for digit in bytes.iter().map(|byte| byte.wrapping_sub(b'0')) {
+        if digit > 9 {
+            break;
+        }
+        value = value * 10 + i64::from(digit);
+        length += 1;
+        if length > 15 {
+            return None;
+        }
+    }
+    let padded = length > 1 && bytes.first() == Some(&b'0');
+    (length > 0 && !padded).then_some((value, length))
+}
