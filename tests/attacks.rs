@@ -368,7 +368,7 @@ fn run(attack: &Attack, config: Config, body: &[u8]) -> Option<ErrorKind> {
     error
 }
 
-/// Four times the body costs four times the time: where it cost more than nine times, something is read again and again.
+/// Four times the body costs four times the time: where it costs sixteen times, something is read again and again.
 #[test]
 fn the_work_of_an_attack_grows_with_its_length_and_no_faster() {
     let short = reading::number("CALLSTITCH_ATTACK_BYTES", 60_000) as usize;
@@ -400,7 +400,8 @@ fn the_work_of_an_attack_grows_with_its_length_and_no_faster() {
         }
         let (once, fourfold, ratio) = found;
         println!("{:50} {once:12.1} {fourfold:12.1}  {ratio:.1}", attack.name);
-        if ratio > 9.0 && fourfold > 20.0 {
+        // Sixteen would be quadratic; a busy machine gives ten for what is linear.
+        if ratio > 12.0 && fourfold > 20.0 {
             slow.push((attack.name, ratio));
         }
     }
