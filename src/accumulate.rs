@@ -294,6 +294,11 @@ impl Accumulator {
         Arc::make_mut(&mut self.config).field_events = true;
     }
 
+    /// The limit on a line and an event, for the framing.
+    pub(crate) fn max_event_bytes(&self) -> usize {
+        self.config.max_event_bytes
+    }
+
     /// What the configuration says of the decoder's memory.
     pub(crate) fn remembers_events(&self) -> bool {
         self.config.remember_events

@@ -49,7 +49,6 @@ pub struct ToolCallParser {
     framing: Stage,
     decoding: Decoding,
     accumulator: Accumulator,
-    limits: FrameLimits,
     /// What was asked for, to begin again with.
     asked: Asked,
 }
@@ -173,15 +172,11 @@ impl ToolCallParser {
         {
             decoder.remember(false);
         }
-        let limits = FrameLimits {
-            line: config.max_event_bytes,
-            frame: config.max_event_bytes,
-        };
+        let limits = frame_limits(config.max_event_bytes);
         ToolCallParser {
             framing: Stage::new(asked, limits),
             decoding,
             accumulator: Accumulator::with_shared(config),
-            limits,
             asked,
         }
     }
@@ -205,7 +200,7 @@ impl ToolCallParser {
             FramingKind::from_content_type(content_type),
         ) {
             self.asked.framing = Some(framing);
-            self.framing = Stage::new(self.asked, self.limits);
+            self.framing = Stage::new(self.asked, self.limits());
         }
         self
     }
@@ -330,9 +325,10 @@ impl ToolCallParser {
             Decoding::Decoding { decoder, .. } => decoder.reset(),
             Decoding::Detecting { .. } => self.decoding = Decoding::detecting(),
         }
+        let limits = self.limits();
         match (&mut self.framing, self.asked.framing) {
             (Stage::Framing(framing), Some(_)) => framing.reset(),
-            _ => self.framing = Stage::new(self.asked, self.limits),
+            _ => self.framing = Stage::new(self.asked, limits),
         }
     }
 
@@ -378,6 +374,10 @@ impl ToolCallParser {
         self.accumulator.is_drained()
     }
 
+    fn limits(&self) -> FrameLimits {
+        frame_limits(self.accumulator.max_event_bytes())
+    }
+
     fn feed(&mut self, chunk: &[u8]) {
         let Stage::Sniffing(first) = &mut self.framing else {
             return self.frames(chunk);
@@ -387,7 +387,7 @@ impl ToolCallParser {
         // Bytes that are longer than a prelude and did not tell are white space: only what is new can tell.
         let padded = joined.len() > TELLING_BYTES;
         joined.extend_from_slice(chunk);
-        let most = MAX_PADDING.min(self.limits.line);
+        let most = MAX_PADDING.min(self.limits().line);
         let seen = if padded && joined.len() <= most {
             sniff_solid(chunk)
         } else {
@@ -404,7 +404,7 @@ impl ToolCallParser {
             .asked
             .format
             .map_or(seen, |format| format.framing(seen));
-        self.framing = Stage::Framing(Framing::new(kind, self.limits));
+        self.framing = Stage::Framing(Framing::new(kind, self.limits()));
         if let Decoding::Detecting { detector, .. } = &mut self.decoding {
             detector.framed(kind);
         }
@@ -476,6 +476,14 @@ impl FrameSink for Reader<'_> {
             }
             _ => 0,
         }
+    }
+}
+
+/// One number bounds a line and an event.
+fn frame_limits(bytes: usize) -> FrameLimits {
+    FrameLimits {
+        line: bytes,
+        frame: bytes,
     }
 }
 

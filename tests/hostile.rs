@@ -142,6 +142,14 @@ fn fuzz_bodies_hold_over_a_seeded_corpus() {
     }
 }
 
+/// What the fuzzer found, each with the body that it was found by.
+#[test]
+fn what_the_fuzzer_found_stays_found() {
+    // A repair inside an encoded text was told at an offset behind its end: half of a character counted as both.
+    fuzz_bodies::arguments(b"9\0\0\x17\0 \x02\x07\0\0\x02\0\0~\x07\"{\\\"\0\0\0\0\0\\ud83d\0");
+    fuzz_bodies::arguments(b"\x09\x07\"{\\x\\\"a\0\\\":1,}\"");
+}
+
 /// With an environment variable naming a folder, the corpus is written there for the coverage-guided fuzzer.
 #[test]
 fn the_corpus_of_a_target_is_never_empty() {

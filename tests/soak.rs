@@ -217,7 +217,7 @@ async fn consume(address: std::net::SocketAddr, number: u64, figures: &Figures) 
                 Err(_) => break,
             }
         } else {
-            let patience = Duration::from_secs(20);
+            let patience = Duration::from_secs(100);
             match tokio::time::timeout(patience, events.next()).await {
                 Ok(next) => next,
                 Err(_) => {

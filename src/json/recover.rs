@@ -3,7 +3,7 @@
 use super::events::PathSegment;
 use super::partial::{PartialReader, Progress};
 use super::reader::State;
-use super::text::UNICODE_ESCAPE;
+use super::text::{UNICODE_ESCAPE, simple_escape};
 use serde_json::{Map, Value};
 
 /// What is wrong at a byte that no continuation of the text could mend.
@@ -164,7 +164,7 @@ impl<'t> WrapperOffsets<'t> {
         while self.decoded < inner_at {
             let (read, made) = match (self.bytes.get(self.at), self.bytes.get(self.at + 1)) {
                 (Some(b'\\'), Some(b'u')) => unicode_length(self.bytes, self.at),
-                (Some(b'\\'), Some(_)) => (2, 1),
+                (Some(b'\\'), Some(&letter)) if simple_escape(letter).is_some() => (2, 1),
                 (Some(_), _) => (1, 1),
                 (None, _) => break,
             };
@@ -180,7 +180,13 @@ fn unicode_length(bytes: &[u8], at: usize) -> (usize, usize) {
     use super::text::{Escape, escape};
     match escape(bytes, at, 0) {
         Escape::Char(c, length) => (length, c.len_utf8()),
-        Escape::High(_) => (2 * UNICODE_ESCAPE, 4),
+        Escape::High(high) => match escape(bytes, at + UNICODE_ESCAPE, high) {
+            Escape::Char(_, length) if bytes.get(at + UNICODE_ESCAPE) == Some(&b'\\') => {
+                (UNICODE_ESCAPE + length, 4)
+            }
+            // A half without its other half becomes U+FFFD.
+            _ => (UNICODE_ESCAPE, char::REPLACEMENT_CHARACTER.len_utf8()),
+        },
         _ => (1, 1),
     }
 }
