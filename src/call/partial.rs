@@ -63,7 +63,7 @@ pub struct PartialCall {
     last_value: usize,
     /// The fragment at `last_value` is a whole value of the wire, which a later one replaces.
     last_is_whole: bool,
-    restated: Option<String>,
+    restated: Restated,
     initial: Option<String>,
     reader: Option<Box<PartialReader>>,
     /// The reader reports to [`read_fields`](PartialCall::read_fields) what it reads.
@@ -72,6 +72,39 @@ pub struct PartialCall {
     damaged: Option<(ProblemKind, usize)>,
     /// What the caller gave to it; a stream gives nothing.
     given: Option<Box<merge::Given>>,
+}
+
+/// The whole text again, from an event with authority over the fragments.
+#[derive(Debug, Clone)]
+enum Restated {
+    No,
+    /// It is the first so many bytes of the fragments: no second copy of a text that may be large.
+    Beginning(usize),
+    Other(String),
+}
+
+impl Restated {
+    fn is_some(&self) -> bool {
+        !matches!(self, Restated::No)
+    }
+
+    fn text<'t>(&'t self, fragments: &'t str) -> Option<&'t str> {
+        match self {
+            Restated::No => None,
+            Restated::Beginning(length) => fragments.get(..*length),
+            Restated::Other(text) => Some(text),
+        }
+    }
+
+    /// The text, where it is another than that of the fragments.
+    fn other(self, fragments: &str) -> Option<String> {
+        match self {
+            Restated::No => None,
+            Restated::Beginning(length) if length == fragments.len() => None,
+            Restated::Beginning(length) => fragments.get(..length).map(str::to_owned),
+            Restated::Other(text) => Some(text),
+        }
+    }
 }
 
 /// How a call ends.
@@ -116,7 +149,7 @@ impl PartialCall {
             high: None,
             last_value: 0,
             last_is_whole: false,
-            restated: None,
+            restated: Restated::No,
             initial: None,
             reader: None,
             reports: false,
@@ -338,7 +371,7 @@ impl PartialCall {
 
     /// A restated text that goes on where the fragments stopped gives the rest as a delta; any other waits for the close.
     fn restate(&mut self, text: &str) {
-        if self.restated.is_none()
+        if !self.restated.is_some()
             && self.high.is_none()
             && self.last_value == 0
             && let Some(rest) = text
@@ -351,9 +384,18 @@ impl PartialCall {
             }
         }
         // Of several restated texts the last that says something counts (R2).
-        if self.restated.is_none() || !says_nothing(text) {
-            replace(&mut self.restated, text, &mut self.beside);
+        if self.restated.is_some() && says_nothing(text) {
+            return;
         }
+        if let Restated::Other(before) = &self.restated {
+            self.beside = self.beside.saturating_sub(before.len());
+        }
+        self.restated = if !text.is_empty() && text == self.text {
+            Restated::Beginning(text.len())
+        } else {
+            self.beside += text.len();
+            Restated::Other(text.to_owned())
+        };
     }
 
     /// Appends a piece that needs no second thought: no half of a character on either side, no value that may say again what
@@ -443,15 +485,14 @@ impl PartialCall {
 
     /// Ends the call, after [`end_text`](PartialCall::end_text).
     pub(crate) fn end(self, closing: Closing) -> Ended {
-        let text = self.text;
-        let scan = self.scan;
+        let restated = self.restated.other(&self.text);
+        let (text, scan) = (self.text, self.scan);
         let mut anomalies = [None; 2];
         let free_form = self.kind == ToolKind::Custom;
         let arguments = if let Some((why, at)) = self.damaged {
             Arguments::damaged(text, at, why)
         } else if free_form {
-            let text = self
-                .restated
+            let text = restated
                 .filter(|restated| restated.len() >= text.len())
                 .unwrap_or(text);
             Arguments::free_form(text, closing.cut || closing.unconfirmed)
@@ -460,7 +501,7 @@ impl PartialCall {
                 text,
                 scan,
                 last_value: self.last_value,
-                restated: self.restated,
+                restated,
                 initial: self.initial,
             };
             let settled = settle(sources, &closing.settling);

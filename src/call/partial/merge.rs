@@ -120,7 +120,7 @@ impl PartialCall {
             Some(ArgumentsPart::Fragment(
                 Fragment::new(&part.text).with_halves(None, part.high),
             )),
-            part.restated.as_deref().map(ArgumentsPart::Restated),
+            part.restated.text(&part.text).map(ArgumentsPart::Restated),
         ];
         for text in texts.into_iter().flatten() {
             anomaly = anomaly.or(self.fold_arguments(text));
