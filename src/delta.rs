@@ -356,6 +356,8 @@ pub enum ClosedBy {
     Mirrored,
     /// No stream: the call was made by hand, or read from a history.
     ByHand,
+    /// No event: the call was written in the answer's text and found there by [`LeakedCalls`](crate::LeakedCalls).
+    Markup,
 }
 
 /// What a finish reason means, whatever the provider's spelling.

@@ -49,6 +49,7 @@
 //! | `accumulate` | deltas, slots, limits, the call grammar | bytes, frames, format names, async |
 //! | `call`, `arguments` | what a whole, a partial, a flagged call is | how it was obtained |
 //! | `fields` | what field events mean together | how they came about |
+//! | `leaked` | the markups in which models write calls into text | wires, streams, how a text came |
 //! | `history` | each wire's items for finished calls and their results | streams, partial text, tools |
 //! | `tools` | finished calls, the caller's tools | where calls come from, partial text |
 //! | `parser` | that three machines exist and their order | any wire string, any JSON, `Poll` |
@@ -70,6 +71,7 @@ mod framing;
 pub mod guide;
 pub mod history;
 mod json;
+mod leaked;
 mod parser;
 mod slots;
 pub mod tools;
@@ -104,6 +106,7 @@ pub use error::{Error, ErrorKind};
 pub use event::{Anomaly, ArgumentsText, End, Event, FinishReason};
 pub use fields::{CallSelector, FieldFilter, FieldPart};
 pub use framing::{Frame, Origin};
+pub use leaked::{LeakedCalls, LeakedEvent, Markup};
 pub use parser::{Framed, ToolCallParser};
 #[cfg(feature = "stream")]
 pub use passthrough::Passthrough;

@@ -24,6 +24,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("call", &["anomaly", "arguments", "config", "delta", "json"]),
     ("event", &["anomaly", "arguments", "call", "delta"]),
     ("fields", &["arguments", "call", "event"]),
+    ("leaked", &["call", "delta", "event"]),
     ("slots", &["anomaly", "call", "delta", "json"]),
     (
         "accumulate",
@@ -97,9 +98,17 @@ const PROVIDERS: &[&str] = &[
     "aws",
 ];
 
-/// Places that are about formats: the table of them, what tells them apart, and the conversion of history between them. Each
-/// file of a format may name its own provider besides.
-const ABOUT_FORMATS: &[&str] = &["lib", "wire", "wire/detect", "history", "config"];
+/// Places that are about formats: the table of them, what tells them apart, the conversion of history between them, and the
+/// markups, which are named after their models. Each file of a format may name its own provider besides.
+const ABOUT_FORMATS: &[&str] = &[
+    "lib",
+    "wire",
+    "wire/detect",
+    "history",
+    "config",
+    "leaked",
+    "leaked/pattern",
+];
 
 /// One file without its comments and tests.
 struct Source {

@@ -76,10 +76,14 @@ pub(super) fn settle(sources: Sources, settling: &Settling) -> Settled {
             duplicate: true,
         };
     }
+    let arguments = Arguments::settle(text, settling);
+    // The ladder, too, takes one of two equal texts.
+    let mut repairs = arguments.repairs().iter();
+    let duplicate = repairs.any(|repair| repair.kind == RepairKind::Restated);
     Settled {
-        arguments: Arguments::settle(text, settling),
+        arguments,
         restated_differs,
-        duplicate: false,
+        duplicate,
     }
 }
 

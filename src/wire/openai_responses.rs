@@ -293,12 +293,12 @@ impl OpenAiResponses {
     /// `output_item.added`: the header of a call. Its first pieces may have come before it (R14).
     fn speak_added(&mut self, event: &Event<'_>, sink: &mut dyn DeltaSink) {
         self.stage = Stage::Running;
-        self.told.begin_item(event.output_index);
         let item = event.item.as_deref();
         let Some((item, call)) =
             item.and_then(|item| Some((item, CallItem::new(item, event.output_index)?)))
         else {
-            return;
+            // A call says nothing of the texts under its index: their item may still be open (R19).
+            return self.told.begin_item(event.output_index);
         };
         let who = call.identity();
         let repeated = self.seen.announced(&who);

@@ -20,6 +20,7 @@ mod finish;
 mod id;
 mod index;
 mod name;
+mod responses;
 
 use callstitch::WireFormat;
 use support::run::{Run, both};

@@ -36,7 +36,7 @@ pub(super) const TEXT_KINDS: [TextKind; 4] = [
 ];
 
 impl Told {
-    /// An item begins: what was told under its index was of another one (R19).
+    /// An item that is no call begins: what was told under its index was of another one (R19).
     pub(super) fn begin_item(&mut self, index: Option<i64>) {
         self.newest = None;
         for kind in TEXT_KINDS {

@@ -1,0 +1,601 @@
+//! WIRE_FORMATS 2.6: what servers make of OpenAI Responses.
+
+use callstitch::{AnomalyKind, CallState, End, WireFormat};
+use serde_json::{Value, json};
+
+use super::Run;
+use super::support::run::{Seen, both};
+use super::support::wire::event;
+
+const BREST: &str = "{\"port\":\"Brest\"}";
+
+/// A response with these events and this snapshot at its end, whole and in pieces, and again without the format named.
+fn responses(events: &[String], snapshot: Value) -> Run {
+    let body = [
+        event(&json!({"type": "response.created", "response": {"id": "resp_t", "status": "in_progress", "output": []}})),
+        events.concat(),
+        event(&json!({"type": "response.completed", "response": {"id": "resp_t", "status": "completed",
+            "output": snapshot, "usage": {"input_tokens": 9, "output_tokens": 9}}})),
+    ]
+    .concat();
+    let run = both(WireFormat::OpenAiResponses, &body);
+    let found = both(WireFormat::Auto, &body);
+    run.assert_same(&found, "under Auto");
+    assert_eq!(found.format, Some(WireFormat::OpenAiResponses));
+    run
+}
+
+/// The one call, settled out of texts that came more than once.
+#[track_caller]
+fn settled(run: &Run) {
+    run.assert_calls(&[("tide_height", CallState::Repaired, json!({"port": "Brest"}))]);
+    assert_eq!(run.end, End::Clean);
+    run.assert_told(AnomalyKind::DuplicateText);
+}
+
+fn tide() -> (&'static str, Value) {
+    ("tide_height", json!({"port": "Brest"}))
+}
+
+/// A `function_call` item; an empty id is left out.
+fn item(id: &str, call_id: &str, name: &str, arguments: &str) -> Value {
+    let mut item = json!({"type": "function_call", "status": "completed", "name": name, "arguments": arguments});
+    for (member, id) in [("id", id), ("call_id", call_id)] {
+        if !id.is_empty() {
+            item[member] = json!(id);
+        }
+    }
+    item
+}
+
+/// The call that most tests are about, with these ids.
+fn tide_item(id: &str, call_id: &str, arguments: &str) -> Value {
+    item(id, call_id, "tide_height", arguments)
+}
+
+fn added(index: i64, item: Value) -> String {
+    event(&json!({"type": "response.output_item.added", "output_index": index, "item": item}))
+}
+
+fn done(index: i64, item: Value) -> String {
+    event(&json!({"type": "response.output_item.done", "output_index": index, "item": item}))
+}
+
+fn piece(index: i64, item_id: &str, delta: impl Into<Value>) -> String {
+    event(
+        &json!({"type": "response.function_call_arguments.delta", "output_index": index,
+        "item_id": item_id, "delta": delta.into()}),
+    )
+}
+
+fn restated(index: i64, item_id: &str, arguments: &str) -> String {
+    event(
+        &json!({"type": "response.function_call_arguments.done", "output_index": index,
+        "item_id": item_id, "arguments": arguments}),
+    )
+}
+
+/// Both halves of the text, as deltas.
+fn halves(index: i64, item_id: &str) -> String {
+    [
+        piece(index, item_id, "{\"port\":"),
+        piece(index, item_id, "\"Brest\"}"),
+    ]
+    .concat()
+}
+
+/// What the deltas of a call say together.
+fn heard(run: &Run, call: u32) -> String {
+    let heard = run.events.iter().filter_map(|seen| match seen {
+        Seen::Arguments(of, text) if *of == call => Some(text.as_str()),
+        _ => None,
+    });
+    heard.collect()
+}
+
+#[test]
+fn responses_r1_no_argument_deltas_at_all() {
+    let (empty, whole) = (
+        tide_item("fc_1", "call_1", ""),
+        tide_item("fc_1", "call_1", BREST),
+    );
+    for events in [
+        vec![
+            added(0, empty.clone()),
+            restated(0, "fc_1", BREST),
+            done(0, whole.clone()),
+        ],
+        vec![added(0, empty.clone()), restated(0, "fc_1", BREST)],
+        vec![added(0, empty), done(0, whole.clone())],
+        vec![done(0, whole.clone())],
+    ] {
+        let run = responses(&events, json!([whole.clone()]));
+        run.assert_whole(&[tide()]);
+        assert_eq!(run.ids(), [Some("call_1")]);
+        assert_eq!(
+            heard(&run, 0),
+            BREST,
+            "who listens to the deltas hears it too"
+        );
+        assert_eq!(run.anomalies, []);
+    }
+    // A custom tool's free text.
+    let custom = |input: &str| {
+        json!({"type": "custom_tool_call", "id": "ctc_1", "call_id": "call_1",
+            "name": "run_sql", "input": input, "status": "completed"})
+    };
+    let run = responses(
+        &[added(0, custom("")), done(0, custom("select 1"))],
+        json!([]),
+    );
+    assert_eq!(run.calls[0].state(), CallState::FreeForm);
+    assert_eq!(run.calls[0].arguments().raw(), "select 1");
+}
+
+#[test]
+fn responses_r2_an_empty_object_in_the_finished_item_does_not_win() {
+    for said in [halves(0, "fc_1"), String::new()] {
+        for empty in ["{}", ""] {
+            let run = responses(
+                &[
+                    added(0, tide_item("fc_1", "call_1", "")),
+                    said.clone(),
+                    restated(0, "fc_1", BREST),
+                    done(0, tide_item("fc_1", "call_1", empty)),
+                ],
+                json!([tide_item("fc_1", "call_1", empty)]),
+            );
+            run.assert_whole(&[tide()]);
+            assert_eq!(run.calls[0].arguments().raw(), BREST);
+        }
+    }
+}
+
+#[test]
+fn responses_r3_no_finished_item_and_none_in_the_snapshot() {
+    let run = responses(
+        &[
+            added(0, tide_item("fc_1", "call_1", "")),
+            halves(0, "fc_1"),
+            restated(0, "fc_1", BREST),
+        ],
+        json!([{"type": "message", "id": "msg_1", "role": "assistant", "content": []}]),
+    );
+    run.assert_whole(&[tide()]);
+    assert_eq!(run.ids(), [Some("call_1")]);
+    assert_eq!(run.anomalies, []);
+}
+
+#[test]
+fn responses_r4_only_the_snapshot_has_the_calls() {
+    let moon = item("fc_2", "call_2", "moon_phase", "{\"day\":3}");
+    let run = responses(
+        &[],
+        json!([tide_item("fc_1", "call_1", BREST), moon.clone()]),
+    );
+    run.assert_whole(&[tide(), ("moon_phase", json!({"day": 3}))]);
+    assert_eq!(run.ids(), [Some("call_1"), Some("call_2")]);
+    assert_eq!(heard(&run, 1), "{\"day\":3}");
+    // One of two was told before: it is not told again.
+    let run = responses(
+        &[done(0, tide_item("fc_1", "call_1", BREST))],
+        json!([tide_item("fc_1", "call_1", BREST), moon]),
+    );
+    run.assert_whole(&[tide(), ("moon_phase", json!({"day": 3}))]);
+    // Announced, and whole only there.
+    let run = responses(
+        &[added(0, tide_item("fc_1", "call_1", ""))],
+        json!([tide_item("fc_1", "call_1", BREST)]),
+    );
+    run.assert_whole(&[tide()]);
+}
+
+#[test]
+fn responses_r5_the_call_id_drifts_and_the_finished_items_is_the_one() {
+    let run = responses(
+        &[
+            added(0, tide_item("fc_1", "call_early", "")),
+            halves(0, "fc_1"),
+            done(0, tide_item("fc_1", "call_late", BREST)),
+        ],
+        json!([tide_item("fc_1", "call_last", BREST)]),
+    );
+    run.assert_whole(&[tide()]);
+    assert_eq!(run.ids(), [Some("call_late")]);
+    run.assert_told(AnomalyKind::DriftingId);
+    // Item ids that drift along: the index is left.
+    let run = responses(
+        &[
+            added(0, tide_item("fc_1", "call_early", "")),
+            halves(0, "fc_1"),
+            done(0, tide_item("fc_2", "call_late", BREST)),
+        ],
+        json!([tide_item("fc_3", "call_last", BREST)]),
+    );
+    run.assert_whole(&[tide()]);
+    assert_eq!(run.ids(), [Some("call_late")]);
+}
+
+#[test]
+fn responses_r6_the_item_has_no_id() {
+    for id in [Value::Null, json!("")] {
+        let with = |arguments: &str| {
+            let mut item = tide_item("", "call_1", arguments);
+            item["id"] = id.clone();
+            item
+        };
+        let bare = |text: &str| {
+            event(
+                &json!({"type": "response.function_call_arguments.delta", "output_index": 0, "delta": text}),
+            )
+        };
+        let run = responses(
+            &[
+                added(0, with("")),
+                bare("{\"port\":"),
+                bare("\"Brest\"}"),
+                done(0, with(BREST)),
+            ],
+            json!([with(BREST)]),
+        );
+        run.assert_whole(&[tide()]);
+        assert_eq!(run.ids(), [Some("call_1")]);
+        assert_eq!(run.calls[0].item_id(), None);
+        assert_eq!(run.anomalies, []);
+    }
+}
+
+#[test]
+fn responses_r7_one_call_under_two_item_ids_is_one_call() {
+    for empty_first in [true, false] {
+        let (first, second) = if empty_first {
+            ("", BREST)
+        } else {
+            (BREST, "{}")
+        };
+        let run = responses(
+            &[
+                added(0, tide_item("fc_1", "call_1", "")),
+                piece(0, "fc_2", "{\"port\":"),
+                piece(0, "fc_3", "\"Brest\"}"),
+                restated(0, "fc_4", BREST),
+                done(0, tide_item("fc_5", "call_1", first)),
+                done(0, tide_item("fc_6", "call_1", second)),
+            ],
+            json!([tide_item("fc_7", "call_1", BREST)]),
+        );
+        run.assert_whole(&[tide()]);
+        assert_eq!(run.ids(), [Some("call_1")]);
+        assert_eq!(run.calls[0].item_id(), Some("fc_1"));
+    }
+}
+
+#[test]
+fn responses_r8_item_ids_of_the_snapshot_differ() {
+    let mcp = |id: &str, name: &str, arguments: &str| {
+        json!({"type": "mcp_call", "id": id, "server_label": "harbour", "name": name,
+            "arguments": arguments, "status": "completed"})
+    };
+    let run = responses(
+        &[
+            added(0, mcp("mcp_1", "list_berths", "")),
+            done(0, mcp("mcp_1", "list_berths", "{}")),
+            added(1, mcp("mcp_2", "book_berth", "")),
+            done(1, mcp("mcp_2", "book_berth", "{\"berth\":4}")),
+        ],
+        json!([
+            mcp("mcp_a", "list_berths", "{}"),
+            mcp("mcp_b", "book_berth", "{\"berth\":4}")
+        ]),
+    );
+    run.assert_whole(&[
+        ("list_berths", json!({})),
+        ("book_berth", json!({"berth": 4})),
+    ]);
+    assert_eq!(run.calls[1].item_id(), Some("mcp_2"));
+    assert_eq!(run.calls[1].server_name(), Some("harbour"));
+    // A snapshot with an item more before them: their places differ as well.
+    let run = responses(
+        &[done(0, mcp("mcp_1", "list_berths", "{}"))],
+        json!([
+            {"type": "mcp_list_tools", "id": "mcpl_1", "server_label": "harbour", "tools": []},
+            mcp("mcp_a", "list_berths", "{}")
+        ]),
+    );
+    run.assert_whole(&[("list_berths", json!({}))]);
+}
+
+#[test]
+fn responses_r9_a_temporary_item_id_in_the_deltas() {
+    let run = responses(
+        &[
+            added(0, tide_item("fc_1", "call_1", "")),
+            added(1, item("fc_2", "call_2", "moon_phase", "")),
+            piece(0, "fc_tmp_a", "{\"port\":"),
+            piece(1, "fc_tmp_b", "{\"day\":"),
+            piece(0, "fc_tmp_a", "\"Brest\"}"),
+            piece(1, "fc_tmp_b", "3}"),
+            done(0, tide_item("fc_1", "call_1", BREST)),
+            done(1, item("fc_2", "call_2", "moon_phase", "{\"day\":3}")),
+        ],
+        json!([]),
+    );
+    run.assert_whole(&[tide(), ("moon_phase", json!({"day": 3}))]);
+    assert_eq!(run.ids(), [Some("call_1"), Some("call_2")]);
+    assert_eq!(run.anomalies, []);
+}
+
+#[test]
+fn responses_r10_the_announcement_holds_the_arguments_or_their_beginning() {
+    // All of them, and the deltas repeat them.
+    let run = responses(
+        &[
+            added(0, tide_item("fc_1", "call_1", BREST)),
+            halves(0, "fc_1"),
+            done(0, tide_item("fc_1", "call_1", BREST)),
+        ],
+        json!([]),
+    );
+    run.assert_whole(&[tide()]);
+    assert_eq!(run.calls[0].arguments().raw(), BREST);
+    // The same where nothing restates them.
+    let run = responses(
+        &[
+            added(0, tide_item("fc_1", "call_1", BREST)),
+            halves(0, "fc_1"),
+        ],
+        json!([]),
+    );
+    settled(&run);
+    // A prefix that the deltas go on with.
+    for last in [vec![done(0, tide_item("fc_1", "call_1", BREST))], vec![]] {
+        let begun = [
+            added(0, tide_item("fc_1", "call_1", "{\"port\":")),
+            piece(0, "fc_1", "\"Brest\"}"),
+        ];
+        let run = responses(&[&begun[..], &last].concat(), json!([]));
+        run.assert_whole(&[tide()]);
+        assert_eq!(heard(&run, 0), BREST);
+        assert_eq!(run.anomalies, []);
+    }
+}
+
+#[test]
+fn responses_r11_growing_snapshots_for_deltas_and_a_done_without_text() {
+    let growing = [
+        added(0, tide_item("fc_1", "call_1", "")),
+        piece(0, "fc_1", "{\"port\":"),
+        piece(0, "fc_1", "{\"port\":\"Br"),
+        piece(0, "fc_1", BREST),
+        event(
+            &json!({"type": "response.function_call_arguments.done", "output_index": 0, "item_id": "fc_1"}),
+        ),
+    ];
+    let run = responses(&growing, json!([]));
+    settled(&run);
+    // The finished item settles it.
+    let finished = [done(0, tide_item("fc_1", "call_1", BREST))];
+    let run = responses(&[&growing[..], &finished].concat(), json!([]));
+    run.assert_whole(&[tide()]);
+    assert_eq!(run.calls[0].arguments().raw(), BREST);
+}
+
+#[test]
+fn responses_r12_null_for_a_delta() {
+    let run = responses(
+        &[
+            added(0, tide_item("fc_1", "call_1", "")),
+            piece(0, "fc_1", Value::Null),
+            halves(0, "fc_1"),
+            piece(0, "fc_1", Value::Null),
+            done(0, tide_item("fc_1", "call_1", BREST)),
+        ],
+        json!([]),
+    );
+    run.assert_whole(&[tide()]);
+    assert_eq!(heard(&run, 0), BREST);
+    run.assert_told(AnomalyKind::NullArguments);
+    assert_eq!(run.count(AnomalyKind::NullArguments), 2);
+}
+
+#[test]
+fn responses_r13_the_arguments_three_times_are_one_text() {
+    let run = responses(
+        &[
+            added(0, tide_item("fc_1", "call_1", "")),
+            piece(0, "fc_1", BREST),
+            restated(0, "fc_1", BREST),
+            done(0, tide_item("fc_1", "call_1", BREST)),
+        ],
+        json!([tide_item("fc_1", "call_1", BREST)]),
+    );
+    run.assert_whole(&[tide()]);
+    assert_eq!(run.calls[0].arguments().raw(), BREST);
+    assert_eq!(heard(&run, 0), BREST);
+    assert_eq!(run.anomalies, []);
+}
+
+#[test]
+fn responses_r14_deltas_before_the_announcement() {
+    for last in [vec![done(0, tide_item("fc_1", "call_1", BREST))], vec![]] {
+        let early = [
+            piece(0, "fc_1", "{\"port\":"),
+            added(0, tide_item("fc_1", "call_1", "")),
+            piece(0, "fc_1", "\"Brest\"}"),
+        ];
+        let run = responses(&[&early[..], &last].concat(), json!([]));
+        run.assert_whole(&[tide()]);
+        assert_eq!(run.ids(), [Some("call_1")]);
+        assert_eq!(heard(&run, 0), BREST);
+        run.assert_told(AnomalyKind::LateName);
+    }
+}
+
+#[test]
+fn responses_r15_the_done_lacks_a_suffix_that_the_deltas_had() {
+    let run = responses(
+        &[
+            added(0, tide_item("fc_1", "call_1", "")),
+            halves(0, "fc_1"),
+            restated(0, "fc_1", "{\"port\":\"Bre"),
+        ],
+        json!([]),
+    );
+    run.assert_whole(&[tide()]);
+    run.assert_told(AnomalyKind::RestatedDiffers);
+    // The finished item lacks it too.
+    let run = responses(
+        &[
+            added(0, tide_item("fc_1", "call_1", "")),
+            halves(0, "fc_1"),
+            restated(0, "fc_1", "{\"port\":\"Bre"),
+            done(0, tide_item("fc_1", "call_1", "{\"port\":\"Bre")),
+        ],
+        json!([]),
+    );
+    run.assert_whole(&[tide()]);
+    run.assert_told(AnomalyKind::RestatedDiffers);
+}
+
+#[test]
+fn responses_r16_item_ids_of_190_characters() {
+    let long = |last: char| format!("fc_{}{last}", "0123456789".repeat(19));
+    let (one, two) = (long('a'), long('b'));
+    let run = responses(
+        &[
+            added(0, tide_item(&one, "call_1", "")),
+            added(1, item(&two, "call_2", "moon_phase", "")),
+            piece(1, &two, "{\"day\":3}"),
+            halves(0, &one),
+            done(0, tide_item(&one, "call_1", BREST)),
+            done(1, item(&two, "call_2", "moon_phase", "{\"day\":3}")),
+        ],
+        json!([]),
+    );
+    run.assert_whole(&[tide(), ("moon_phase", json!({"day": 3}))]);
+    let ids: Vec<_> = run.calls.iter().map(|call| call.item_id()).collect();
+    assert_eq!(ids, [Some(one.as_str()), Some(&two)]);
+    assert_eq!(run.anomalies, []);
+}
+
+#[test]
+fn responses_r17_call_ids_that_restart_with_each_response() {
+    let response = |port: &str| {
+        let arguments = json!({ "port": port }).to_string();
+        [
+            event(&json!({"type": "response.created", "response": {"id": "resp_t", "status": "in_progress", "output": []}})),
+            added(0, tide_item("fc_1", "call_0", "")),
+            piece(0, "fc_1", arguments.as_str()),
+            done(0, tide_item("fc_1", "call_0", &arguments)),
+            done(1, item("fc_2", "call_1", "moon_phase", "{}")),
+            event(&json!({"type": "response.completed", "response": {"status": "completed", "output": []}})),
+        ]
+        .concat()
+    };
+    // Each response on its own: the ids are the server's.
+    for port in ["Brest", "Oban"] {
+        let run = both(WireFormat::OpenAiResponses, response(port));
+        run.assert_same(&both(WireFormat::Auto, response(port)), "under Auto");
+        run.assert_whole(&[
+            ("tide_height", json!({"port": port})),
+            ("moon_phase", json!({})),
+        ]);
+        assert_eq!(run.ids(), [Some("call_0"), Some("call_1")]);
+        assert_eq!(run.anomalies, []);
+    }
+}
+
+#[test]
+fn responses_r18_two_calls_whose_items_have_no_ids() {
+    let moon = |arguments: &str| item("", "call_2", "moon_phase", arguments);
+    let run = responses(
+        &[
+            added(0, tide_item("", "call_1", "")),
+            added(1, moon("")),
+            piece(0, "", "{\"port\":\"Brest\"}"),
+            piece(1, "", "{\"day\":3}"),
+            done(0, tide_item("", "call_1", BREST)),
+            done(1, moon("{\"day\":3}")),
+        ],
+        json!([tide_item("", "call_1", BREST), moon("{\"day\":3}")]),
+    );
+    run.assert_whole(&[tide(), ("moon_phase", json!({"day": 3}))]);
+    assert_eq!(run.ids(), [Some("call_1"), Some("call_2")]);
+    // Neither kind of id, and one tool twice: two calls, each with an id made for it.
+    let oban = "{\"port\":\"Oban\"}";
+    let run = responses(
+        &[
+            added(0, tide_item("", "", "")),
+            halves(0, ""),
+            done(0, tide_item("", "", BREST)),
+            added(1, tide_item("", "", "")),
+            piece(1, "", oban),
+            done(1, tide_item("", "", oban)),
+        ],
+        json!([tide_item("", "", BREST), tide_item("", "", oban)]),
+    );
+    run.assert_whole(&[tide(), ("tide_height", json!({"port": "Oban"}))]);
+    assert_eq!(run.ids(), [None, None]);
+    assert_ne!(run.calls[0].id(), run.calls[1].id());
+}
+
+#[test]
+fn responses_r19_a_text_and_a_call_under_one_index() {
+    let message = json!({"type": "message", "id": "msg_1", "role": "assistant",
+        "content": [{"type": "output_text", "text": "Let me look."}]});
+    let text = event(
+        &json!({"type": "response.output_text.delta", "output_index": 0, "item_id": "msg_1",
+        "content_index": 0, "delta": "Let me look."}),
+    );
+    let run = responses(
+        &[
+            added(
+                0,
+                json!({"type": "message", "id": "msg_1", "role": "assistant", "content": []}),
+            ),
+            text.clone(),
+            added(0, tide_item("fc_1", "call_1", "")),
+            halves(0, "fc_1"),
+            done(0, message.clone()),
+            done(0, tide_item("fc_1", "call_1", BREST)),
+        ],
+        json!([message, tide_item("fc_1", "call_1", BREST)]),
+    );
+    run.assert_whole(&[tide()]);
+    assert_eq!(run.ids(), [Some("call_1")]);
+    assert_eq!(run.text, "Let me look.");
+    // The text goes on between the pieces of the call.
+    let run = responses(
+        &[
+            added(0, tide_item("fc_1", "call_1", "")),
+            piece(0, "fc_1", "{\"port\":"),
+            text,
+            piece(0, "fc_1", "\"Brest\"}"),
+            done(0, tide_item("fc_1", "call_1", BREST)),
+        ],
+        json!([]),
+    );
+    run.assert_whole(&[tide()]);
+    assert_eq!(run.text, "Let me look.");
+}
+
+#[test]
+fn responses_r20_uuids_for_ids() {
+    let (id, call_id) = (
+        "0b1f6f6e-4a58-4f0c-9a7e-3c1d5a9e2b10",
+        "7d3c2a90-1b5e-4c8f-8f26-9e0a4b7c6d52",
+    );
+    let run = responses(
+        &[
+            added(0, tide_item(id, call_id, "")),
+            halves(0, id),
+            restated(0, id, BREST),
+            done(0, tide_item(id, call_id, BREST)),
+        ],
+        json!([tide_item(id, call_id, BREST)]),
+    );
+    run.assert_whole(&[tide()]);
+    assert_eq!(run.ids(), [Some(call_id)]);
+    assert_eq!(run.calls[0].item_id(), Some(id));
+    assert_eq!(run.anomalies, []);
+}
