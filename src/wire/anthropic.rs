@@ -5,13 +5,12 @@
 //! whose stop never came are closed by `message_delta` and `message_stop` (A5; Kimi's endpoint sends no stops at all).
 
 use crate::delta::{
-    ArgumentsPart, CallDelta, CallKey, ClosedBy, Delta, DeltaSink, Executor, FinishMeaning, Route,
-    TextKind,
+    ArgumentsPart, CallDelta, ClosedBy, Delta, DeltaSink, Executor, FinishMeaning, Route, TextKind,
 };
 use crate::framing::Frame;
 use crate::json::cursor::{Cursor, Fault, Text};
 use crate::wire::Decoder;
-use crate::wire::payload::{Json, JsonDecoder, report};
+use crate::wire::payload::{Json, JsonDecoder, report, stop_block};
 
 pub(super) fn decoder() -> Box<dyn Decoder> {
     Box::new(Json::<Anthropic>::default())
@@ -79,16 +78,7 @@ impl JsonDecoder for Anthropic {
         match kind.as_deref().or(frame.event).unwrap_or_default() {
             "content_block_delta" => self.speak_delta(&event, sink),
             "content_block_start" => self.speak_block(&event.block, event.index, sink),
-            "content_block_stop" => {
-                let key = CallKey {
-                    index: event.index,
-                    ..CallKey::default()
-                };
-                sink.delta(&Delta::Close {
-                    key,
-                    by: ClosedBy::BlockStop,
-                });
-            }
+            "content_block_stop" => stop_block(event.index, sink),
             "message_start" => self.speak_message(&event, sink),
             "message_delta" => {
                 finish(event.delta.reason.or(event.message_reason), sink);

@@ -6,13 +6,13 @@
 
 use smallvec::SmallVec;
 
-use crate::delta::{
-    CallDelta, CallKey, ClosedBy, Delta, DeltaSink, FinishMeaning, Route, TextKind,
-};
+use crate::delta::{CallDelta, Delta, DeltaSink, FinishMeaning, Route, TextKind};
 use crate::framing::Frame;
 use crate::json::cursor::{Cursor, Fault, Text};
 use crate::wire::Decoder;
-use crate::wire::payload::{Arguments, Json, JsonDecoder, object, report_error, says_error};
+use crate::wire::payload::{
+    FunctionCall, Json, JsonDecoder, error, object, report_error, stop_block,
+};
 
 pub(super) fn decoder() -> Box<dyn Decoder> {
     Box::new(Json::<Cohere>::default())
@@ -29,17 +29,10 @@ struct Event<'a> {
     kind: Option<Text<'a>>,
     index: Option<i64>,
     texts: SmallVec<[(TextKind, Text<'a>); 1]>,
-    calls: SmallVec<[Call<'a>; 1]>,
+    calls: SmallVec<[FunctionCall<'a>; 1]>,
     reason: Option<Text<'a>>,
     usage: Option<&'a str>,
     error: Option<&'a str>,
-}
-
-#[derive(Default)]
-struct Call<'a> {
-    id: Option<Text<'a>>,
-    name: Option<Text<'a>>,
-    arguments: Arguments<'a>,
 }
 
 impl JsonDecoder for Cohere {
@@ -55,16 +48,7 @@ impl JsonDecoder for Cohere {
         match kind.as_deref().or(frame.event).unwrap_or_default() {
             "tool-call-delta" => self.speak_calls(&event, Route::Labelled, sink),
             "tool-call-start" => self.speak_calls(&event, Route::Opens, sink),
-            "tool-call-end" => {
-                let key = CallKey {
-                    index: event.index,
-                    ..CallKey::default()
-                };
-                sink.delta(&Delta::Close {
-                    key,
-                    by: ClosedBy::BlockStop,
-                });
-            }
+            "tool-call-end" => stop_block(event.index, sink),
             "tool-plan-delta" | "content-start" | "content-delta" => {
                 for &(kind, text) in &event.texts {
                     let text = text.fragment(&mut self.scratch);
@@ -98,12 +82,12 @@ fn read_event<'a>(cursor: &mut Cursor<'a>) -> Result<Event<'a>, Fault> {
                     "message" => read_message(cursor, &mut event)?,
                     "finish_reason" => event.reason = cursor.label()?,
                     "usage" => event.usage = object(cursor)?,
-                    "error" => event.error = Some(cursor.raw()?).filter(|raw| says_error(raw)),
+                    "error" => event.error = error(cursor)?,
                     _ => cursor.skip()?,
                 }
                 Ok(())
             })?),
-            "error" => event.error = Some(cursor.raw()?).filter(|raw| says_error(raw)),
+            "error" => event.error = error(cursor)?,
             _ => cursor.skip()?,
         }
         Ok(())
@@ -120,7 +104,7 @@ fn read_message<'a>(cursor: &mut Cursor<'a>, event: &mut Event<'a>) -> Result<()
     let message = cursor.members(|cursor, key| {
         match key {
             "tool_calls" => cursor.elements(|cursor| {
-                calls.push(read_call(cursor)?);
+                calls.push(FunctionCall::read(cursor)?);
                 Ok(())
             })?,
             "tool_plan" => push(TextKind::Reasoning, cursor.text()?),
@@ -140,26 +124,6 @@ fn read_message<'a>(cursor: &mut Cursor<'a>, event: &mut Event<'a>) -> Result<()
         Ok(())
     });
     message.map(drop)
-}
-
-fn read_call<'a>(cursor: &mut Cursor<'a>) -> Result<Call<'a>, Fault> {
-    let mut call = Call::default();
-    cursor.members(|cursor, key| {
-        match key {
-            "id" => call.id = cursor.label()?,
-            "function" => drop(cursor.members(|cursor, key| {
-                match key {
-                    "name" => call.name = cursor.label()?,
-                    "arguments" => call.arguments = Arguments::read(cursor)?,
-                    _ => cursor.skip()?,
-                }
-                Ok(())
-            })?),
-            _ => cursor.skip()?,
-        }
-        Ok(())
-    })?;
-    Ok(call)
 }
 
 impl Cohere {

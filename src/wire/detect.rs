@@ -7,7 +7,7 @@
 use crate::framing::{Frame, FramingKind, Origin};
 use crate::json::cursor::{Cursor, Text};
 use crate::wire::WireFormat;
-use crate::wire::payload::says_error;
+use crate::wire::payload::error;
 
 /// What a frame says of the format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,7 +75,7 @@ fn read(data: &str) -> Evidence<'_> {
                     return Ok(());
                 }
                 "error" => {
-                    evidence.error |= says_error(cursor.raw()?);
+                    evidence.error |= error(cursor)?.is_some();
                     return Ok(());
                 }
                 "choices" => evidence.chat = true,

@@ -20,7 +20,7 @@ use crate::delta::{
 use crate::framing::Frame;
 use crate::json::cursor::{Cursor, Fault, Kind, Text};
 use crate::wire::Decoder;
-use crate::wire::payload::{Json, JsonDecoder, object, report_error, says_error};
+use crate::wire::payload::{Json, JsonDecoder, error, object, report_error};
 
 use partial_args::{Broken, Closing, Entry, Writer};
 
@@ -157,7 +157,7 @@ fn read_chunk<'a>(cursor: &mut Cursor<'a>) -> Result<Chunk<'a>, Fault> {
                 Ok(())
             })?),
             "usageMetadata" => chunk.usage = object(cursor)?,
-            "error" => chunk.error = Some(cursor.raw()?).filter(|error| says_error(error)),
+            "error" => chunk.error = error(cursor)?,
             _ => cursor.skip()?,
         }
         Ok(())

@@ -6,13 +6,12 @@
 //! place of the steps, with whole calls inside the deltas (python-genai `content_delta.py`); they read the same way.
 
 use crate::delta::{
-    ArgumentsPart, CallDelta, CallKey, ClosedBy, Delta, DeltaSink, Executor, FinishMeaning, Route,
-    TextKind, ToolKind,
+    ArgumentsPart, CallDelta, Delta, DeltaSink, Executor, FinishMeaning, Route, TextKind, ToolKind,
 };
 use crate::framing::Frame;
 use crate::json::cursor::{Cursor, Fault, Text};
 use crate::wire::Decoder;
-use crate::wire::payload::{Arguments, Json, JsonDecoder, object, report_error, says_error};
+use crate::wire::payload::{Arguments, Json, JsonDecoder, error, object, report_error, stop_block};
 
 pub(super) fn decoder() -> Box<dyn Decoder> {
     Box::new(Json::<GeminiInteractions>::default())
@@ -63,16 +62,7 @@ impl JsonDecoder for GeminiInteractions {
                 self.speak_step(&event.step, event.index, false, sink)
             }
             "step.start" | "content.start" => self.speak_step(&event.step, event.index, true, sink),
-            "step.stop" | "content.stop" => {
-                let key = CallKey {
-                    index: event.index,
-                    ..CallKey::default()
-                };
-                sink.delta(&Delta::Close {
-                    key,
-                    by: ClosedBy::BlockStop,
-                });
-            }
+            "step.stop" | "content.stop" => stop_block(event.index, sink),
             "interaction.completed" | "interaction.complete" => {
                 finish(&event, sink);
                 if let Some(usage) = event.usage {
@@ -116,10 +106,6 @@ fn read_event<'a>(cursor: &mut Cursor<'a>) -> Result<Event<'a>, Fault> {
         Ok(())
     })?;
     Ok(event)
-}
-
-fn error<'a>(cursor: &mut Cursor<'a>) -> Result<Option<&'a str>, Fault> {
-    Ok(Some(cursor.raw()?).filter(|error| says_error(error)))
 }
 
 fn read_step<'a>(cursor: &mut Cursor<'a>) -> Result<Step<'a>, Fault> {

@@ -15,7 +15,7 @@ use crate::delta::{
 use crate::framing::Frame;
 use crate::json::cursor::{Cursor, Fault, Kind, Text};
 use crate::wire::Decoder;
-use crate::wire::payload::{Arguments, Json, JsonDecoder, report_error, says_error};
+use crate::wire::payload::{Arguments, FunctionCall, Json, JsonDecoder, error, report_error};
 
 pub(super) fn decoder() -> Box<dyn Decoder> {
     Box::new(Json::<Ollama>::default())
@@ -30,20 +30,12 @@ struct Ollama {
 #[derive(Default)]
 struct Line<'a> {
     texts: SmallVec<[(TextKind, Text<'a>); 1]>,
-    calls: SmallVec<[Call<'a>; 1]>,
+    calls: SmallVec<[FunctionCall<'a>; 1]>,
     done: bool,
     reason: Option<Text<'a>>,
     /// Counts and durations of the last line.
     counters: SmallVec<[(&'static str, &'a str); 6]>,
     error: Option<&'a str>,
-}
-
-#[derive(Default)]
-struct Call<'a> {
-    id: Option<Text<'a>>,
-    index: Option<i64>,
-    name: Option<Text<'a>>,
-    arguments: Arguments<'a>,
 }
 
 const COUNTERS: [&str; 6] = [
@@ -76,7 +68,7 @@ fn read_line<'a>(cursor: &mut Cursor<'a>) -> Result<Line<'a>, Fault> {
             "message" => read_message(cursor, &mut line)?,
             "done" => line.done = cursor.boolean()?,
             "done_reason" => line.reason = cursor.label()?,
-            "error" => line.error = Some(cursor.raw()?).filter(|error| says_error(error)),
+            "error" => line.error = error(cursor)?,
             _ => {
                 let counter = COUNTERS.into_iter().find(|&counter| counter == key);
                 match counter.filter(|_| cursor.kind() == Ok(Kind::Number)) {
@@ -95,7 +87,7 @@ fn read_message<'a>(cursor: &mut Cursor<'a>, line: &mut Line<'a>) -> Result<(), 
         let kind = match key {
             "tool_calls" => {
                 return cursor.elements(|cursor| {
-                    line.calls.push(read_call(cursor)?);
+                    line.calls.push(FunctionCall::read(cursor)?);
                     Ok(())
                 });
             }
@@ -108,27 +100,6 @@ fn read_message<'a>(cursor: &mut Cursor<'a>, line: &mut Line<'a>) -> Result<(), 
         Ok(())
     });
     message.map(drop)
-}
-
-fn read_call<'a>(cursor: &mut Cursor<'a>) -> Result<Call<'a>, Fault> {
-    let mut call = Call::default();
-    cursor.members(|cursor, key| {
-        match key {
-            "id" => call.id = cursor.label()?,
-            "function" => drop(cursor.members(|cursor, key| {
-                match key {
-                    "index" => call.index = cursor.integer()?,
-                    "name" => call.name = cursor.label()?,
-                    "arguments" => call.arguments = Arguments::read(cursor)?,
-                    _ => cursor.skip()?,
-                }
-                Ok(())
-            })?),
-            _ => cursor.skip()?,
-        }
-        Ok(())
-    })?;
-    Ok(call)
 }
 
 impl Ollama {
@@ -167,7 +138,7 @@ impl Ollama {
         sink.delta(&Delta::End);
     }
 
-    fn speak_call(&mut self, entry: &Call<'_>, sink: &mut dyn DeltaSink) {
+    fn speak_call(&mut self, entry: &FunctionCall<'_>, sink: &mut dyn DeltaSink) {
         let (id, name) = (entry.id.map(Text::to_cow), entry.name.map(Text::to_cow));
         if matches!(entry.arguments, Arguments::Null) {
             sink.delta(&Delta::Anomaly(AnomalyKind::NullArguments));

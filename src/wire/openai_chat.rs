@@ -13,7 +13,7 @@ use crate::delta::{
 use crate::framing::Frame;
 use crate::json::cursor::{Cursor, Fault, Kind, Text};
 use crate::wire::Decoder;
-use crate::wire::payload::{Arguments, Json, JsonDecoder, object, report_error, says_error};
+use crate::wire::payload::{Arguments, Json, JsonDecoder, error, object, report_error};
 
 pub(super) fn decoder() -> Box<dyn Decoder> {
     Box::new(Json::<OpenAiChat>::default())
@@ -88,7 +88,7 @@ fn read_chunk<'a>(cursor: &mut Cursor<'a>, chunk: &mut Chunk<'a>) -> Result<(), 
                     None => cursor.skip(),
                 }
             })?,
-            "error" => chunk.error = Some(cursor.raw()?).filter(|error| says_error(error)),
+            "error" => chunk.error = error(cursor)?,
             "object" => chunk.is_error = cursor.text()?.is_some_and(|object| object.raw == "error"),
             "usage" | "x_groq" => chunk.usage = object(cursor)?.or(chunk.usage),
             _ => cursor.skip()?,

@@ -5,7 +5,7 @@ use std::fmt;
 use serde_json::Value;
 
 use crate::anomaly::AnomalyKind;
-use crate::delta::{ArgumentsPart, Delta, DeltaSink};
+use crate::delta::{ArgumentsPart, CallKey, ClosedBy, Delta, DeltaSink};
 use crate::framing::{Frame, Origin};
 use crate::json::cursor::{Cursor, Fault, Kind, Text};
 use crate::wire::Decoder;
@@ -310,9 +310,24 @@ pub(crate) fn report(data: &str, code: Option<&str>, last: bool, sink: &mut dyn 
     });
 }
 
-/// Whether the raw text of an `error` member says anything.
-pub(crate) fn says_error(raw: &str) -> bool {
-    !matches!(raw, "null" | "false" | "\"\"" | "{}")
+/// The raw text of an `error` member; `None` where it says nothing, as gateways that send every member do.
+#[inline]
+pub(crate) fn error<'a>(cursor: &mut Cursor<'a>) -> Result<Option<&'a str>, Fault> {
+    let raw = cursor.raw()?;
+    let says = !matches!(raw, "null" | "false" | "\"\"" | "{}");
+    Ok(Some(raw).filter(|_| says))
+}
+
+/// Ends the block with this index.
+pub(crate) fn stop_block(index: Option<i64>, sink: &mut dyn DeltaSink) {
+    let key = CallKey {
+        index,
+        ..CallKey::default()
+    };
+    sink.delta(&Delta::Close {
+        key,
+        by: ClosedBy::BlockStop,
+    });
 }
 
 /// Arguments as the wires carry them.
@@ -349,6 +364,38 @@ impl<'a> Arguments<'a> {
             Arguments::Text(text) => ArgumentsPart::Fragment(text.fragment(scratch)),
             Arguments::Value(value) => ArgumentsPart::Whole(value),
         }
+    }
+}
+
+/// A call as Cohere and Ollama nest it: its id, and a `function` of a name and arguments. Only Ollama writes an index there.
+#[derive(Default)]
+pub(crate) struct FunctionCall<'a> {
+    pub(crate) id: Option<Text<'a>>,
+    pub(crate) index: Option<i64>,
+    pub(crate) name: Option<Text<'a>>,
+    pub(crate) arguments: Arguments<'a>,
+}
+
+impl<'a> FunctionCall<'a> {
+    pub(crate) fn read(cursor: &mut Cursor<'a>) -> Result<Self, Fault> {
+        let mut call = FunctionCall::default();
+        cursor.members(|cursor, key| {
+            match key {
+                "id" => call.id = cursor.label()?,
+                "function" => drop(cursor.members(|cursor, key| {
+                    match key {
+                        "index" => call.index = cursor.integer()?,
+                        "name" => call.name = cursor.label()?,
+                        "arguments" => call.arguments = Arguments::read(cursor)?,
+                        _ => cursor.skip()?,
+                    }
+                    Ok(())
+                })?),
+                _ => cursor.skip()?,
+            }
+            Ok(())
+        })?;
+        Ok(call)
     }
 }
 

@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 
 use super::items::Item;
 use crate::json::cursor::{Cursor, Deferred, Fault, Kind, Text};
-use crate::wire::payload::says_error;
+use crate::wire::payload::error;
 
 /// One event.
 #[derive(Default)]
@@ -90,7 +90,7 @@ fn read_response<'a>(cursor: &mut Cursor<'a>) -> Result<Response<'a>, Fault> {
                     Ok(())
                 })?;
             }
-            "error" => response.error = Some(cursor.raw()?).filter(|error| says_error(error)),
+            "error" => response.error = error(cursor)?,
             "usage" => response.usage = Some(cursor.raw()?).filter(|usage| usage.starts_with('{')),
             "output" => cursor.elements(|cursor| {
                 response.output.push(Item::read(cursor)?);
