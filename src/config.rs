@@ -16,8 +16,8 @@ use crate::arguments::RepairLevel;
 /// - the events that were not taken out yet: those of the last chunk where each push is drained. A call that ended holds its
 ///   text and its value; a value of many small numbers takes some forty times its text.
 ///
-/// Live views that are looked at, and calls with field events, hold their values besides. `tests/alloc.rs` holds these
-/// bounds against bodies that aim at them.
+/// Live views that are looked at, and calls with field events, hold their values besides. `tests/alloc.rs` and
+/// `tests/attacks.rs` hold these bounds against bodies that aim at them.
 ///
 /// # Examples
 ///

@@ -35,7 +35,7 @@ use memory::{Heard, Memory};
 
 /// How many documents are remembered: texts and arguments take turns.
 const MEMORIES: usize = 4;
-/// A longer document is parsed faster than it is kept.
+/// Bytes of a document, so that what is remembered stays small: one that holds a single piece is far shorter.
 const LONGEST: usize = 4096;
 /// Lessons that may fail in a row before learning pauses.
 const PATIENCE: u32 = 8;
