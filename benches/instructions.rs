@@ -12,11 +12,17 @@ fn main() {
     let arguments: Vec<String> = std::env::args()
         .filter(|arg| !arg.starts_with("--"))
         .collect();
-    let [_, provider, runs] = &*arguments else {
+    let [_, provider, shape, runs] = &*arguments else {
         println!(
-            "how often, and whose stream: instructions PROVIDER RUNS; see benches/instructions.sh"
+            "whose stream, of which shape, and how often: instructions PROVIDER repeating|shuffled RUNS; see benches/instructions.sh"
         );
         return;
+    };
+    let bytes = 4 << 10;
+    let shape = match shape.as_str() {
+        "repeating" => Shape::Calls { calls: 1, bytes },
+        "shuffled" => Shape::Shuffled { bytes },
+        _ => return println!("no such shape: {shape}"),
     };
     let provider = Provider::ALL
         .into_iter()
@@ -27,13 +33,7 @@ fn main() {
         Provider::Anthropic => WireFormat::Anthropic,
         Provider::Responses => WireFormat::OpenAiResponses,
     };
-    let body = transcript(
-        provider,
-        Shape::Calls {
-            calls: 1,
-            bytes: 4 << 10,
-        },
-    );
+    let body = transcript(provider, shape);
     for _ in 0..runs.parse().expect("a number of runs") {
         let mut parser = ToolCallParser::new(format);
         let mut calls = 0;

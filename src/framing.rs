@@ -66,10 +66,10 @@ pub(crate) trait FrameSink {
     /// Takes one frame.
     fn frame(&mut self, frame: Frame<'_>);
 
-    /// Is shown the rest of a chunk at the beginning of a frame, at this offset, and may take a frame from it whose bytes it
-    /// knows already: then it gives the frame's length, else 0.
+    /// Is shown the rest of a chunk at the beginning of a frame, at this offset, and may take frames from it whose bytes it
+    /// knows already: then it gives their length, else 0.
     #[inline]
-    fn repeated(&mut self, rest: &[u8], offset: u64) -> usize {
+    fn repeated(&mut self, rest: &str, offset: u64) -> usize {
         let _ = (rest, offset);
         0
     }

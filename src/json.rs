@@ -3,6 +3,7 @@
 //! The room knows the JSON grammar. It does not know tools, calls or streams, nor what a text is for.
 //!
 //! ```text
+//! block     sixteen bytes at a time: where plain string content ends
 //! cursor    a strict pull reader of whole documents:       what does a provider event say?
 //! scan      brackets and strings only, on every delta:   is this text whole?
 //! reader    the one grammar reader, growing one tree
@@ -12,6 +13,7 @@
 //! repair    text to text: mends what is malformed, so that the same reader can read it
 //! ```
 
+mod block;
 pub(crate) mod cursor;
 mod events;
 mod number;

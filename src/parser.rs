@@ -462,16 +462,25 @@ impl FrameSink for Reader<'_> {
     }
 
     #[inline]
-    fn repeated(&mut self, rest: &[u8], offset: u64) -> usize {
+    fn repeated(&mut self, rest: &str, offset: u64) -> usize {
         match self.decoding {
             Decoding::Decoding { decoder, .. } if !self.accumulator.is_over() => {
-                let before = self.accumulator.offset();
-                self.accumulator.at(offset);
-                let taken = decoder.repeated(rest, self.accumulator);
-                if taken == 0 {
-                    // Nothing was read here: what ends the stream next stands where the last event did.
-                    self.accumulator.at(before);
+                let mut taken = 0;
+                let mut last = self.accumulator.offset();
+                while let Some(rest) = rest.get(taken..) {
+                    let at = offset + taken as u64;
+                    self.accumulator.at(at);
+                    match decoder.repeated(rest, self.accumulator) {
+                        0 => break,
+                        length => taken += length,
+                    }
+                    last = at;
+                    if self.accumulator.is_over() {
+                        return taken;
+                    }
                 }
+                // Nothing was read here: what ends the stream next stands where the last event did.
+                self.accumulator.at(last);
                 taken
             }
             _ => 0,

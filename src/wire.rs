@@ -72,9 +72,9 @@ pub trait Decoder: fmt::Debug + Send + Sync {
         let _ = on;
     }
 
-    /// Is shown the bytes of a body from the beginning of an event on. A decoder with a memory may recognise a whole event
+    /// Is shown the text of a body from the beginning of an event on. A decoder with a memory may recognise a whole event
     /// there, framing and all, say what it means and give its length; 0 is always right.
-    fn repeated(&mut self, rest: &[u8], sink: &mut dyn DeltaSink) -> usize {
+    fn repeated(&mut self, rest: &str, sink: &mut dyn DeltaSink) -> usize {
         let _ = (rest, sink);
         0
     }

@@ -166,20 +166,32 @@ impl Sse {
         let lines_len = memrchr2(b'\n', b'\r', rest).map_or(0, |at| at + 1);
         let (lines, tail) = rest.split_at_checked(lines_len).unwrap_or((&[], rest));
         let lines_end = end - tail.len() as u64;
-        // Checked when the first line is read that is not part of a repeated frame.
-        let mut text = None;
+        let text = valid_prefix(lines);
         let mut here = Here {
             base: lines_end - lines.len() as u64,
             ..Here::default()
         };
         let mut rest = lines;
         loop {
-            if !self.in_event && self.bare.is_empty() {
+            let start = lines.len() - rest.len();
+            if !self.in_event
+                && self.bare.is_empty()
+                && let Some(shown) = text.get(start..)
+            {
                 let limit = self.limits.line.min(self.limits.frame);
-                let shown = rest.get(..limit).unwrap_or(rest);
+                let shown = if shown.len() > limit {
+                    shown.get(..limit).unwrap_or_default()
+                } else {
+                    shown
+                };
                 let taken = sink.repeated(shown, lines_end - rest.len() as u64);
                 if taken > 0 {
                     rest = rest.get(taken..).unwrap_or_default();
+                    continue;
+                }
+                if let Some((frame, after)) = usual_event(shown) {
+                    sink.frame(frame.at(lines_end - rest.len() as u64));
+                    rest = rest.get(shown.len() - after.len()..).unwrap_or_default();
                     continue;
                 }
             }
@@ -194,11 +206,9 @@ impl Sse {
             let Some((line, after)) = rest.split_at_checked(at) else {
                 break;
             };
-            let start = lines.len() - rest.len();
-            let (base, text) = *text.get_or_insert_with(|| (start, valid_prefix(rest)));
             let line = Piece {
                 bytes: line,
-                text: text.get(start - base..start - base + at),
+                text: text.get(start..start + at),
             };
             let line_start = lines_end - rest.len() as u64;
             rest = after_line_end(after);
@@ -477,6 +487,32 @@ impl<'c> Piece<'c> {
     }
 }
 
+/// The event that begins `text`, if it is what nearly every one is: a `data` line, perhaps an `event` line before it, LF and a
+/// blank line; and what comes after it. Reading the same lines one by one gives the same event, for three times the work.
+#[inline]
+fn usual_event(text: &str) -> Option<(Frame<'_>, &str)> {
+    let line = |text| {
+        let at = memchr2(b'\n', b'\r', str::as_bytes(text))?;
+        let (line, end) = text.split_at_checked(at)?;
+        Some((
+            line.strip_prefix(' ').unwrap_or(line),
+            end.strip_prefix('\n')?,
+        ))
+    };
+    let (event, rest) = match text.strip_prefix("event:") {
+        Some(text) => line(text).map(|(event, rest)| (Some(event), rest))?,
+        None => (None, text),
+    };
+    let (data, rest) = line(rest.strip_prefix("data:")?)?;
+    let after = rest.strip_prefix('\n')?;
+    let frame = Frame {
+        event: event.filter(|event| !event.is_empty()),
+        raw: text.as_bytes().get(..text.len() - after.len()),
+        ..Frame::new(data)
+    };
+    Some((frame, after))
+}
+
 /// What comes after the line end that `rest` begins with. Where a CR ends the chunk, `after_cr` knows.
 #[inline]
 fn after_line_end(rest: &[u8]) -> &[u8] {
@@ -488,7 +524,7 @@ fn after_line_end(rest: &[u8]) -> &[u8] {
 
 /// The text up to the first byte that is no UTF-8.
 fn valid_prefix(bytes: &[u8]) -> &str {
-    std::str::from_utf8(bytes).unwrap_or_else(|error| {
+    simdutf8::compat::from_utf8(bytes).unwrap_or_else(|error| {
         let valid = bytes.get(..error.valid_up_to()).unwrap_or_default();
         std::str::from_utf8(valid).unwrap_or_default()
     })

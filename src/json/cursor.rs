@@ -18,12 +18,17 @@ mod string;
 use std::cell::RefCell;
 use std::ops::Range;
 
-use string::next_special;
-pub(crate) use string::{Text, ascii_string, escaped, join_halves, plain_run};
+use super::block::{next_special, short_plain, string_end};
+use string::escaped;
+pub(crate) use string::{Stop, Text, ascii_string, decode, join_halves, plain_run};
 
-/// Where the document stops being JSON.
+/// The document is not JSON where its cursor stands ([`Cursor::place`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Fault {
+pub(crate) struct Fault;
+
+/// Where a document stops being JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Place {
     /// Byte offset in the document.
     pub(crate) at: usize,
     /// The document ended too early; nothing in it was wrong.
@@ -93,7 +98,7 @@ impl<'a> Cursor<'a> {
             b't' => Kind::True,
             b'f' => Kind::False,
             b'n' => Kind::Null,
-            _ => return Err(self.fault()),
+            _ => return Err(Fault),
         })
     }
 
@@ -101,7 +106,7 @@ impl<'a> Cursor<'a> {
     #[inline]
     pub(crate) fn members(
         &mut self,
-        mut visit: impl FnMut(&mut Self, &str) -> Step<()>,
+        mut visit: impl FnMut(&mut Self, &[u8]) -> Step<()>,
     ) -> Step<bool> {
         if self.peek_token()? != b'{' {
             self.skip()?;
@@ -113,10 +118,12 @@ impl<'a> Cursor<'a> {
             return Ok(true);
         }
         loop {
-            let key = self.key()?;
-            match key.plain() {
+            match self.plain_key() {
                 Some(key) => visit(self, key)?,
-                None => visit(self, &key.to_cow())?,
+                None => {
+                    let key = self.key()?.to_cow();
+                    visit(self, key.as_bytes())?;
+                }
             }
             match self.peek_token()? {
                 b',' => self.at += 1,
@@ -124,7 +131,7 @@ impl<'a> Cursor<'a> {
                     self.close();
                     return Ok(true);
                 }
-                _ => return Err(self.fault()),
+                _ => return Err(Fault),
             }
         }
     }
@@ -150,7 +157,7 @@ impl<'a> Cursor<'a> {
                     self.close();
                     return Ok(());
                 }
-                _ => return Err(self.fault()),
+                _ => return Err(Fault),
             }
         }
     }
@@ -171,10 +178,14 @@ impl<'a> Cursor<'a> {
     pub(crate) fn label(&mut self) -> Step<Option<Text<'a>>> {
         let label = match self.kind()? {
             Kind::String => self.string()?,
-            Kind::Number => Text {
-                raw: self.number()?,
-                escaped: false,
-            },
+            Kind::Number => {
+                let from = self.at;
+                self.number()?;
+                Text {
+                    raw: self.since(from),
+                    escaped: false,
+                }
+            }
             _ => {
                 self.skip()?;
                 return Ok(None);
@@ -189,7 +200,13 @@ impl<'a> Cursor<'a> {
         Ok(match self.kind()? {
             Kind::Number => {
                 let from = self.at;
-                let number = self.number()?.parse().ok();
+                let number = match self.short_integer() {
+                    Some(number) => Some(number),
+                    None => {
+                        self.number()?;
+                        self.since(from).parse().ok()
+                    }
+                };
                 if let (Some(log), Some(number)) = (self.log, number) {
                     log.borrow_mut().integers.push((from..self.at, number));
                 }
@@ -237,14 +254,20 @@ impl<'a> Cursor<'a> {
         self.peek_token()?;
         let from = self.at;
         self.pass()?;
-        Ok(self.text.get(from..self.at).unwrap_or_default())
+        Ok(self.since(from))
+    }
+
+    #[inline]
+    fn since(&self, from: usize) -> &'a str {
+        self.text.get(from..self.at).unwrap_or_default()
     }
 
     #[inline]
     fn pass(&mut self) -> Step<()> {
         match self.peek_token()? {
-            b'"' => self.string().map(drop),
+            b'"' => self.pass_string().map(drop),
             b'n' => self.literal(b"null"),
+            b'-' | b'0'..=b'9' => self.number(),
             _ => self.pass_value(),
         }
     }
@@ -265,7 +288,10 @@ impl<'a> Cursor<'a> {
         while let Ok(token) = cursor.peek_token() {
             let before = cursor.at;
             let noted = match token {
-                b'"' => cursor.string().is_ok().then(|| before + 1..cursor.at - 1),
+                b'"' => cursor
+                    .pass_string()
+                    .is_ok()
+                    .then(|| before + 1..cursor.at - 1),
                 b'-' | b'0'..=b'9' => {
                     let number = cursor.number().is_ok();
                     number.then_some(before..cursor.at)
@@ -286,7 +312,7 @@ impl<'a> Cursor<'a> {
         if self.at == self.text.len() {
             Ok(())
         } else {
-            Err(self.fault())
+            Err(Fault)
         }
     }
 
@@ -300,8 +326,9 @@ impl<'a> Cursor<'a> {
         self.text.as_bytes().get(self.at).copied()
     }
 
-    fn fault(&self) -> Fault {
-        Fault {
+    /// Where the cursor stands: after a [`Fault`], where the document stops being JSON.
+    pub(crate) fn place(&self) -> Place {
+        Place {
             at: self.at,
             eof: self.at >= self.text.len(),
         }
@@ -317,12 +344,12 @@ impl<'a> Cursor<'a> {
     #[inline]
     fn peek_token(&mut self) -> Step<u8> {
         self.white_space();
-        self.byte().ok_or_else(|| self.fault())
+        self.byte().ok_or(Fault)
     }
 
     fn open(&mut self) -> Step<()> {
         if self.depth == MAX_DEPTH {
-            return Err(self.fault());
+            return Err(Fault);
         }
         self.depth += 1;
         self.at += 1;
@@ -334,15 +361,31 @@ impl<'a> Cursor<'a> {
         self.at += 1;
     }
 
+    /// A member's key and its colon, where the key is short, plain and not followed by white space, as nearly every one is.
+    #[inline(always)]
+    fn plain_key(&mut self) -> Option<&'a [u8]> {
+        if self.peek_token() != Ok(b'"') {
+            return None;
+        }
+        let rest = self.text.as_bytes().get(self.at + 1..)?;
+        let length = short_plain(rest)?;
+        let (key, after) = rest.split_at_checked(length)?;
+        if !after.starts_with(b"\":") {
+            return None;
+        }
+        self.at += length + 3;
+        Some(key)
+    }
+
     /// A member's key and its colon.
-    #[inline]
+    #[inline(never)]
     fn key(&mut self) -> Step<Text<'a>> {
         if self.peek_token()? != b'"' {
-            return Err(self.fault());
+            return Err(Fault);
         }
         let key = self.string()?;
         if self.peek_token()? != b':' {
-            return Err(self.fault());
+            return Err(Fault);
         }
         self.at += 1;
         Ok(key)
@@ -352,47 +395,43 @@ impl<'a> Cursor<'a> {
     #[inline]
     fn string(&mut self) -> Step<Text<'a>> {
         let from = self.at + 1;
-        let bytes = self.text.as_bytes();
-        self.at = next_special(bytes, from);
-        if self.byte() == Some(b'"') {
-            let raw = self.text.get(from..self.at).unwrap_or_default();
-            self.at += 1;
-            return Ok(Text {
-                raw,
-                escaped: false,
-            });
-        }
-        self.escaped_string(from)
+        let escaped = self.pass_string()?;
+        let raw = self.text.get(from..self.at - 1).unwrap_or_default();
+        Ok(Text { raw, escaped })
     }
 
-    /// The cursor is inside a string that began at `from`, on its first byte that is not plain.
-    fn escaped_string(&mut self, from: usize) -> Step<Text<'a>> {
-        let bytes = self.text.as_bytes();
-        let mut at = self.at;
-        loop {
-            match bytes.get(at) {
-                Some(b'"') => break,
-                Some(b'\\') => match bytes.get(at + 1).and_then(|&byte| escaped(byte)) {
-                    Some(_) => at += 2,
-                    None => {
-                        self.at = at;
-                        self.escape()?;
-                        at = self.at;
-                    }
-                },
-                // A raw control character, or the end.
-                _ => {
-                    self.at = at;
-                    return Err(self.fault());
-                }
-            }
-            at = next_special(bytes, at);
+    /// The cursor is on the opening quote. Tells whether the string holds an escape.
+    #[inline]
+    fn pass_string(&mut self) -> Step<bool> {
+        self.at = next_special(self.text.as_bytes(), self.at + 1);
+        if self.byte() == Some(b'"') {
+            self.at += 1;
+            return Ok(false);
         }
-        self.at = at + 1;
-        Ok(Text {
-            raw: self.text.get(from..at).unwrap_or_default(),
-            escaped: true,
-        })
+        self.pass_escaped_string().map(|()| true)
+    }
+
+    /// The cursor is inside a string, on its first byte that is not plain.
+    fn pass_escaped_string(&mut self) -> Step<()> {
+        let bytes = self.text.as_bytes();
+        loop {
+            match string_end(bytes, self.at) {
+                Ok(end) => {
+                    self.at = end + 1;
+                    return Ok(());
+                }
+                Err(at) => self.at = next_special(bytes, at),
+            }
+            match self.byte() {
+                Some(b'"') => {
+                    self.at += 1;
+                    return Ok(());
+                }
+                Some(b'\\') => self.escape()?,
+                // A raw control character, or the end.
+                _ => return Err(Fault),
+            }
+        }
     }
 
     /// The cursor is on the backslash.
@@ -407,31 +446,46 @@ impl<'a> Cursor<'a> {
                 self.at += 1;
                 for _ in 0..4 {
                     if !self.byte().is_some_and(|b| b.is_ascii_hexdigit()) {
-                        return Err(self.fault());
+                        return Err(Fault);
                     }
                     self.at += 1;
                 }
                 Ok(())
             }
-            _ => Err(self.fault()),
+            _ => Err(Fault),
         }
+    }
+
+    /// A number of a few digits and nothing else, as most are; `None`, and nothing read, for any other.
+    #[inline]
+    fn short_integer(&mut self) -> Option<i64> {
+        let rest = self.text.as_bytes().get(self.at..)?;
+        let mut value = 0;
+        for (length, byte) in rest.iter().enumerate().take(16) {
+            match byte {
+                b'0'..=b'9' => value = value * 10 + i64::from(byte - b'0'),
+                b',' | b'}' if length == 1 || (length > 0 && rest.first() != Some(&b'0')) => {
+                    self.at += length;
+                    return Some(value);
+                }
+                _ => return None,
+            }
+        }
+        None
     }
 
     fn digits(&mut self) -> Step<()> {
         let from = self.at;
-        while let Some(b'0'..=b'9') = self.byte() {
-            self.at += 1;
-        }
-        if self.at == from {
-            Err(self.fault())
-        } else {
-            Ok(())
-        }
+        let rest = self.text.as_bytes().get(from..).unwrap_or_default();
+        self.at += rest
+            .iter()
+            .position(|byte| !byte.is_ascii_digit())
+            .unwrap_or(rest.len());
+        if self.at == from { Err(Fault) } else { Ok(()) }
     }
 
     #[inline]
-    fn number(&mut self) -> Step<&'a str> {
-        let from = self.at;
+    fn number(&mut self) -> Step<()> {
         if self.byte() == Some(b'-') {
             self.at += 1;
         }
@@ -450,7 +504,7 @@ impl<'a> Cursor<'a> {
             }
             self.digits()?;
         }
-        Ok(self.text.get(from..self.at).unwrap_or_default())
+        Ok(())
     }
 
     #[inline]
@@ -465,7 +519,7 @@ impl<'a> Cursor<'a> {
             .zip(word)
             .take_while(|(seen, due)| seen == due)
             .count();
-        Err(self.fault())
+        Err(Fault)
     }
 
     /// Passes over one value without recursion: `objects` holds one bit an open container, set for an object.
@@ -475,7 +529,7 @@ impl<'a> Cursor<'a> {
         loop {
             // A value is due.
             match self.peek_token()? {
-                b'"' => self.string().map(drop)?,
+                b'"' => self.pass_string().map(drop)?,
                 opening @ (b'{' | b'[') => {
                     self.open()?;
                     objects = objects << 1 | u128::from(opening == b'{');
@@ -490,11 +544,11 @@ impl<'a> Cursor<'a> {
                         continue;
                     }
                 }
-                b'-' | b'0'..=b'9' => self.number().map(drop)?,
+                b'-' | b'0'..=b'9' => self.number()?,
                 b't' => self.literal(b"true")?,
                 b'f' => self.literal(b"false")?,
                 b'n' => self.literal(b"null")?,
-                _ => return Err(self.fault()),
+                _ => return Err(Fault),
             }
             // A value is done: close what ends here, or go on to the next member or element.
             loop {
@@ -512,7 +566,7 @@ impl<'a> Cursor<'a> {
                     }
                     b'}' if in_object => {}
                     b']' if !in_object => {}
-                    _ => return Err(self.fault()),
+                    _ => return Err(Fault),
                 }
                 self.close();
                 objects >>= 1;
@@ -546,10 +600,10 @@ impl<'a> Deferred<'a> {
 mod tests {
     use super::*;
 
-    fn check(text: &str) -> Step<()> {
+    fn check(text: &str) -> Result<(), Place> {
         let mut cursor = Cursor::new(text);
-        cursor.skip()?;
-        cursor.end()
+        let checked = cursor.skip().and_then(|()| cursor.end());
+        checked.map_err(|Fault| cursor.place())
     }
 
     #[test]

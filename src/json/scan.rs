@@ -3,6 +3,7 @@
 //! This runs on every delta of every call, so it knows no grammar beyond what tells a bracket from a brace inside a
 //! string. Whether a whole text is also valid is asked once, at the close.
 
+use super::block::string_end;
 use super::is_space;
 
 /// Structure of one text so far.
@@ -44,6 +45,16 @@ impl Scan {
         let mut bytes = fragment.as_bytes();
         loop {
             if self.state == State::String {
+                if bytes.len() >= LONG {
+                    match string_end(bytes, 0) {
+                        Ok(end) => {
+                            bytes = bytes.get(end + 1..).unwrap_or_default();
+                            self.state = State::Open;
+                            continue;
+                        }
+                        Err(at) => bytes = bytes.get(at..).unwrap_or_default(),
+                    }
+                }
                 let Some((&stop, rest)) = after_string_run(bytes) else {
                     return;
                 };
@@ -138,6 +149,9 @@ impl Scan {
         }
     }
 }
+
+/// From so many bytes on, a string is passed over in blocks.
+const LONG: usize = 32;
 
 /// Splits string content at its first quote or backslash: that byte and what follows it.
 #[inline]

@@ -1,5 +1,6 @@
 //! The content of one JSON string, decoded as it arrives.
 
+use super::block::next_special;
 use super::recover::FaultKind;
 
 /// An escape that the edge of the text cuts: what is held back and how far the text must reach before it is looked at
@@ -41,9 +42,9 @@ pub(super) fn read_text(
     }
     loop {
         if pending.high == 0 {
-            let run = plain_run(bytes.get(*at..).unwrap_or_default());
-            into.push_str(text.get(*at..*at + run).unwrap_or_default());
-            *at += run;
+            let end = next_special(bytes, *at);
+            into.push_str(text.get(*at..end).unwrap_or_default());
+            *at = end;
         }
         match bytes.get(*at) {
             None => return TextStop::Edge,
@@ -165,28 +166,4 @@ fn hex4(digits: &[u8]) -> Option<u16> {
         let value = char::from(*digit).to_digit(16)?;
         Some((unit << 4) | u16::try_from(value).ok()?)
     })
-}
-
-/// How many bytes from the start are plain content: no quote, no backslash, no control character.
-#[inline]
-pub(super) fn plain_run(bytes: &[u8]) -> usize {
-    const ONES: u64 = 0x0101_0101_0101_0101;
-    const HIGHS: u64 = 0x8080_8080_8080_8080;
-    let zero_byte = |word: u64| word.wrapping_sub(ONES) & !word & HIGHS;
-    let (words, tail) = bytes.as_chunks::<8>();
-    for (index, word) in words.iter().enumerate() {
-        let word = u64::from_le_bytes(*word);
-        let hit = zero_byte(word ^ (ONES * 0x22))
-            | zero_byte(word ^ (ONES * 0x5C))
-            | (word.wrapping_sub(ONES * 0x20) & !word & HIGHS);
-        if hit != 0 {
-            // A borrow can only mark bytes above the first true hit, and the first is all that counts.
-            return index * 8 + (hit.trailing_zeros() / 8) as usize;
-        }
-    }
-    let run = tail
-        .iter()
-        .position(|byte| matches!(byte, b'"' | b'\\' | 0..=0x1F))
-        .unwrap_or(tail.len());
-    words.len() * 8 + run
 }

@@ -21,7 +21,7 @@ pub(super) fn decoder() -> Box<dyn Decoder> {
 pub(super) struct Anthropic {
     /// A `message_start` came: another one begins the message again (A4).
     started: bool,
-    scratch: String,
+    scratch: Vec<u8>,
 }
 
 /// One provider event, read and not yet spoken.
@@ -29,7 +29,7 @@ pub(super) struct Anthropic {
 struct Event<'a> {
     kind: Option<Text<'a>>,
     index: Option<i64>,
-    block: Block<'a>,
+    block: Option<Box<Block<'a>>>,
     delta: Part<'a>,
     /// The raw `message.content`, which may already hold calls (A2).
     content: Option<&'a str>,
@@ -67,17 +67,21 @@ impl JsonDecoder for Anthropic {
 
     fn document(
         &mut self,
-        mut cursor: Cursor<'_>,
+        cursor: &mut Cursor<'_>,
         frame: Frame<'_>,
         sink: &mut dyn DeltaSink,
     ) -> Result<(), Fault> {
-        let event = read_event(&mut cursor)?;
+        let event = read_event(cursor)?;
         cursor.end()?;
         let kind = event.kind.map(Text::to_cow);
         // The type member decides; only where it is missing does the event line (11.1; a relay may drop either).
         match kind.as_deref().or(frame.event).unwrap_or_default() {
             "content_block_delta" => self.speak_delta(&event, sink),
-            "content_block_start" => self.speak_block(&event.block, event.index, sink),
+            "content_block_start" => {
+                if let Some(block) = event.block.as_deref() {
+                    self.speak_block(block, event.index, sink);
+                }
+            }
             "content_block_stop" => stop_block(event.index, sink),
             "message_start" => self.speak_message(&event, sink),
             "message_delta" => {
@@ -103,20 +107,20 @@ fn read_event<'a>(cursor: &mut Cursor<'a>) -> Result<Event<'a>, Fault> {
     let mut event = Event::default();
     cursor.members(|cursor, key| {
         match key {
-            "type" => event.kind = cursor.text()?,
-            "index" => event.index = cursor.integer()?,
-            "delta" => event.delta = read_part(cursor)?,
-            "content_block" => event.block = read_block(cursor)?,
-            "message" => drop(cursor.members(|cursor, key| {
+            b"type" => event.kind = cursor.text()?,
+            b"index" => event.index = cursor.integer()?,
+            b"delta" => read_part(cursor, &mut event.delta)?,
+            b"content_block" => event.block = Some(Box::new(read_block(cursor)?)),
+            b"message" => drop(cursor.members(|cursor, key| {
                 match key {
-                    "content" => event.content = Some(cursor.raw()?),
-                    "stop_reason" => event.message_reason = cursor.label()?,
-                    "usage" => event.usage = Some(cursor.raw()?),
+                    b"content" => event.content = Some(cursor.raw()?),
+                    b"stop_reason" => event.message_reason = cursor.label()?,
+                    b"usage" => event.usage = Some(cursor.raw()?),
                     _ => cursor.skip()?,
                 }
                 Ok(())
             })?),
-            "usage" => event.usage = Some(cursor.raw()?),
+            b"usage" => event.usage = Some(cursor.raw()?),
             _ => cursor.skip()?,
         }
         Ok(())
@@ -124,41 +128,41 @@ fn read_event<'a>(cursor: &mut Cursor<'a>) -> Result<Event<'a>, Fault> {
     Ok(event)
 }
 
-fn read_part<'a>(cursor: &mut Cursor<'a>) -> Result<Part<'a>, Fault> {
-    let mut part = Part::default();
+fn read_part<'a>(cursor: &mut Cursor<'a>, part: &mut Part<'a>) -> Result<(), Fault> {
+    *part = Part::default();
     cursor.members(|cursor, key| {
         let kind = match key {
-            "partial_json" => {
+            b"partial_json" => {
                 part.json = cursor.text()?;
                 return Ok(());
             }
-            "stop_reason" => {
+            b"stop_reason" => {
                 part.reason = cursor.label()?;
                 return Ok(());
             }
-            "text" => TextKind::Answer,
-            "thinking" => TextKind::Reasoning,
-            "signature" => TextKind::Signature,
+            b"text" => TextKind::Answer,
+            b"thinking" => TextKind::Reasoning,
+            b"signature" => TextKind::Signature,
             _ => return cursor.skip(),
         };
         part.text = cursor.text()?.map(|text| (kind, text));
         Ok(())
     })?;
-    Ok(part)
+    Ok(())
 }
 
 fn read_block<'a>(cursor: &mut Cursor<'a>) -> Result<Block<'a>, Fault> {
     let mut block = Block::default();
     cursor.members(|cursor, key| {
         match key {
-            "type" => block.kind = cursor.text()?,
-            "id" => block.id = cursor.label()?,
-            "name" => block.name = cursor.label()?,
-            "server_name" => block.server_name = cursor.label()?,
-            "input" => block.input = Some(cursor.raw()?),
-            "caller" => block.caller = Some(cursor.raw()?).filter(|&caller| caller != "null"),
-            "text" | "thinking" => block.text = cursor.text()?,
-            "data" => block.data = cursor.text()?,
+            b"type" => block.kind = cursor.text()?,
+            b"id" => block.id = cursor.label()?,
+            b"name" => block.name = cursor.label()?,
+            b"server_name" => block.server_name = cursor.label()?,
+            b"input" => block.input = Some(cursor.raw()?),
+            b"caller" => block.caller = Some(cursor.raw()?).filter(|&caller| caller != "null"),
+            b"text" | b"thinking" => block.text = cursor.text()?,
+            b"data" => block.data = cursor.text()?,
             _ => cursor.skip()?,
         }
         Ok(())
@@ -169,11 +173,12 @@ fn read_block<'a>(cursor: &mut Cursor<'a>) -> Result<Block<'a>, Fault> {
 impl Anthropic {
     fn speak_delta(&mut self, event: &Event<'_>, sink: &mut dyn DeltaSink) {
         if let Some(json) = event.delta.json {
-            let mut call = CallDelta::new();
-            call.key.index = event.index;
-            call.route = Route::Labelled;
-            call.arguments = ArgumentsPart::Fragment(json.fragment(&mut self.scratch));
-            return sink.delta(&Delta::Call(call));
+            return sink.delta(&Delta::Arguments {
+                choice: 0,
+                index: event.index,
+                route: Route::Labelled,
+                text: json.fragment(&mut self.scratch),
+            });
         }
         if let Some((kind, text)) = event.delta.text {
             sink.delta(&Delta::Text {

@@ -37,7 +37,7 @@ struct Bedrock {
 struct Converse {
     /// A `messageStart` came: another one begins the message again.
     started: bool,
-    scratch: String,
+    scratch: Vec<u8>,
 }
 
 /// The body of one event, read and not yet spoken. No two kinds share a member.
@@ -86,7 +86,7 @@ const KINDS: [&str; 7] = [
 impl JsonDecoder for Bedrock {
     fn document(
         &mut self,
-        cursor: Cursor<'_>,
+        cursor: &mut Cursor<'_>,
         frame: Frame<'_>,
         sink: &mut dyn DeltaSink,
     ) -> Result<(), Fault> {
@@ -122,7 +122,11 @@ impl Bedrock {
                 sink,
             );
         }
-        if self.converse.event(Cursor::new(&text), None, sink).is_err() {
+        if self
+            .converse
+            .event(&mut Cursor::new(&text), None, sink)
+            .is_err()
+        {
             sink.delta(&Delta::Undecodable {
                 problem: "a chunk's bytes are not JSON",
             });
@@ -144,33 +148,33 @@ fn is_wrapped(text: &str) -> bool {
     })
 }
 
-fn read_body<'a>(mut cursor: Cursor<'a>) -> Result<Body<'a>, Fault> {
+fn read_body<'a>(cursor: &mut Cursor<'a>) -> Result<Body<'a>, Fault> {
     let mut body = Body::default();
     cursor.members(|cursor, key| {
         match key {
-            "contentBlockIndex" => body.index = cursor.integer()?,
-            "delta" => read_delta(cursor, &mut body)?,
-            "start" => drop(cursor.members(|cursor, key| {
+            b"contentBlockIndex" => body.index = cursor.integer()?,
+            b"delta" => read_delta(cursor, &mut body)?,
+            b"start" => drop(cursor.members(|cursor, key| {
                 match key {
-                    "toolUse" if cursor.kind()? == Kind::Object => {
+                    b"toolUse" if cursor.kind()? == Kind::Object => {
                         body.tool = Some(read_tool(cursor)?)
                     }
                     _ => cursor.skip()?,
                 }
                 Ok(())
             })?),
-            "stopReason" => body.reason = cursor.label()?,
-            "usage" => body.usage = Some(cursor.raw()?).filter(|usage| usage.starts_with('{')),
-            "bytes" => body.bytes = cursor.text()?,
+            b"stopReason" => body.reason = cursor.label()?,
+            b"usage" => body.usage = Some(cursor.raw()?).filter(|usage| usage.starts_with('{')),
+            b"bytes" => body.bytes = cursor.text()?,
             _ => {
                 let value = cursor.raw()?;
                 let kind = KINDS
                     .iter()
-                    .find(|kind| **kind == key)
+                    .find(|kind| kind.as_bytes() == key)
                     .filter(|_| value.starts_with('{'));
                 body.wrapped.extend(kind.map(|&kind| (kind, value)));
-                if key.ends_with("Exception") && value.starts_with('{') {
-                    body.exception = Some((key.to_owned(), value));
+                if key.ends_with(b"Exception") && value.starts_with('{') {
+                    body.exception = Some((String::from_utf8_lossy(key).into_owned(), value));
                 }
             }
         }
@@ -184,14 +188,14 @@ fn read_tool<'a>(cursor: &mut Cursor<'a>) -> Result<ToolUse<'a>, Fault> {
     let mut tool = ToolUse::default();
     cursor.members(|cursor, key| {
         match key {
-            "toolUseId" => tool.id = cursor.label()?,
-            "name" => tool.name = cursor.label()?,
-            "type" => {
+            b"toolUseId" => tool.id = cursor.label()?,
+            b"name" => tool.name = cursor.label()?,
+            b"type" => {
                 tool.on_server = cursor
                     .text()?
                     .is_some_and(|kind| kind.raw == "server_tool_use")
             }
-            "input" => tool.input = Some(cursor.raw()?).filter(|input| input.starts_with('{')),
+            b"input" => tool.input = Some(cursor.raw()?).filter(|input| input.starts_with('{')),
             _ => cursor.skip()?,
         }
         Ok(())
@@ -200,11 +204,11 @@ fn read_tool<'a>(cursor: &mut Cursor<'a>) -> Result<ToolUse<'a>, Fault> {
 }
 
 fn read_delta<'a>(cursor: &mut Cursor<'a>, body: &mut Body<'a>) -> Result<(), Fault> {
-    let read = |cursor: &mut Cursor<'a>, key: &str, body: &mut Body<'a>| {
+    let read = |cursor: &mut Cursor<'a>, key: &[u8], body: &mut Body<'a>| {
         match (key, cursor.kind()?) {
-            ("input", Kind::String) => body.arguments = cursor.text()?.map(Arguments::Text),
-            ("input", Kind::Object) => body.arguments = Some(Arguments::Whole(cursor.raw()?)),
-            ("signature" | "redactedContent", _) => {
+            (b"input", Kind::String) => body.arguments = cursor.text()?.map(Arguments::Text),
+            (b"input", Kind::Object) => body.arguments = Some(Arguments::Whole(cursor.raw()?)),
+            (b"signature" | b"redactedContent", _) => {
                 body.text = cursor.text()?.map(|text| (TextKind::Signature, text))
             }
             _ => cursor.skip()?,
@@ -214,15 +218,15 @@ fn read_delta<'a>(cursor: &mut Cursor<'a>, body: &mut Body<'a>) -> Result<(), Fa
     cursor
         .members(|cursor, key| {
             match key {
-                "toolUse" => drop(cursor.members(|cursor, key| read(cursor, key, body))?),
-                "reasoningContent" => drop(cursor.members(|cursor, key| match key {
-                    "text" => {
+                b"toolUse" => drop(cursor.members(|cursor, key| read(cursor, key, body))?),
+                b"reasoningContent" => drop(cursor.members(|cursor, key| match key {
+                    b"text" => {
                         body.text = cursor.text()?.map(|text| (TextKind::Reasoning, text));
                         Ok(())
                     }
                     _ => read(cursor, key, body),
                 })?),
-                "text" => body.text = cursor.text()?.map(|text| (TextKind::Answer, text)),
+                b"text" => body.text = cursor.text()?.map(|text| (TextKind::Answer, text)),
                 _ => cursor.skip()?,
             }
             Ok(())
@@ -234,7 +238,7 @@ impl Converse {
     /// Reads and speaks one event; hands out the base64 text of a `chunk`.
     fn event<'a>(
         &mut self,
-        cursor: Cursor<'a>,
+        cursor: &mut Cursor<'a>,
         kind: Option<&str>,
         sink: &mut dyn DeltaSink,
     ) -> Result<Option<Text<'a>>, Fault> {
@@ -246,7 +250,7 @@ impl Converse {
         }
         for (kind, text) in wrapped {
             bytes = self
-                .speak(kind, &read_body(Cursor::new(text))?, sink)
+                .speak(kind, &read_body(&mut Cursor::new(text))?, sink)
                 .or(bytes);
         }
         if let Some((code, problem)) = body.exception {

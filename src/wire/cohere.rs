@@ -20,7 +20,7 @@ pub(super) fn decoder() -> Box<dyn Decoder> {
 
 #[derive(Debug, Default)]
 struct Cohere {
-    scratch: String,
+    scratch: Vec<u8>,
 }
 
 /// One provider event, read and not yet spoken.
@@ -38,11 +38,11 @@ struct Event<'a> {
 impl JsonDecoder for Cohere {
     fn document(
         &mut self,
-        mut cursor: Cursor<'_>,
+        cursor: &mut Cursor<'_>,
         frame: Frame<'_>,
         sink: &mut dyn DeltaSink,
     ) -> Result<(), Fault> {
-        let event = read_event(&mut cursor)?;
+        let event = read_event(cursor)?;
         cursor.end()?;
         let kind = event.kind.map(Text::to_cow);
         match kind.as_deref().or(frame.event).unwrap_or_default() {
@@ -75,19 +75,19 @@ fn read_event<'a>(cursor: &mut Cursor<'a>) -> Result<Event<'a>, Fault> {
     let mut event = Event::default();
     cursor.members(|cursor, key| {
         match key {
-            "type" => event.kind = cursor.label()?,
-            "index" => event.index = cursor.integer()?,
-            "delta" => drop(cursor.members(|cursor, key| {
+            b"type" => event.kind = cursor.label()?,
+            b"index" => event.index = cursor.integer()?,
+            b"delta" => drop(cursor.members(|cursor, key| {
                 match key {
-                    "message" => read_message(cursor, &mut event)?,
-                    "finish_reason" => event.reason = cursor.label()?,
-                    "usage" => event.usage = object(cursor)?,
-                    "error" => event.error = error(cursor)?,
+                    b"message" => read_message(cursor, &mut event)?,
+                    b"finish_reason" => event.reason = cursor.label()?,
+                    b"usage" => event.usage = object(cursor)?,
+                    b"error" => event.error = error(cursor)?,
                     _ => cursor.skip()?,
                 }
                 Ok(())
             })?),
-            "error" => event.error = error(cursor)?,
+            b"error" => event.error = error(cursor)?,
             _ => cursor.skip()?,
         }
         Ok(())
@@ -103,16 +103,16 @@ fn read_message<'a>(cursor: &mut Cursor<'a>, event: &mut Event<'a>) -> Result<()
     let calls = &mut event.calls;
     let message = cursor.members(|cursor, key| {
         match key {
-            "tool_calls" => cursor.elements(|cursor| {
+            b"tool_calls" => cursor.elements(|cursor| {
                 calls.push(FunctionCall::read(cursor)?);
                 Ok(())
             })?,
-            "tool_plan" => push(TextKind::Reasoning, cursor.text()?),
-            "content" => cursor.elements(|cursor| {
+            b"tool_plan" => push(TextKind::Reasoning, cursor.text()?),
+            b"content" => cursor.elements(|cursor| {
                 let content = cursor.members(|cursor, key| {
                     match key {
-                        "text" => push(TextKind::Answer, cursor.text()?),
-                        "thinking" => push(TextKind::Reasoning, cursor.text()?),
+                        b"text" => push(TextKind::Answer, cursor.text()?),
+                        b"thinking" => push(TextKind::Reasoning, cursor.text()?),
                         _ => cursor.skip()?,
                     }
                     Ok(())

@@ -65,24 +65,24 @@ fn read(data: &str) -> Evidence<'_> {
     let _ = Cursor::new(data).elements(|cursor| {
         let members = cursor.members(|cursor, key| {
             match key {
-                "type" | "event_type" => {
+                b"type" | b"event_type" => {
                     evidence.kind = cursor.label()?.or(evidence.kind);
                     return Ok(());
                 }
-                "object" => {
+                b"object" => {
                     let object = cursor.text()?.map_or("", |object| object.raw);
                     evidence.chat |= object.starts_with("chat.completion");
                     return Ok(());
                 }
-                "error" => {
+                b"error" => {
                     evidence.error |= error(cursor)?.is_some();
                     return Ok(());
                 }
-                "choices" => evidence.chat = true,
-                "candidates" | "promptFeedback" | "usageMetadata" => evidence.gemini = true,
-                "message" => evidence.message = true,
-                "done" => evidence.done = true,
-                "bytes" => evidence.bytes = true,
+                b"choices" => evidence.chat = true,
+                b"candidates" | b"promptFeedback" | b"usageMetadata" => evidence.gemini = true,
+                b"message" => evidence.message = true,
+                b"done" => evidence.done = true,
+                b"bytes" => evidence.bytes = true,
                 _ => {}
             }
             cursor.skip()

@@ -89,13 +89,13 @@ impl Echo {
         scratch: &mut Vec<u8>,
         sink: &mut dyn DeltaSink,
     ) -> bool {
-        let bytes = frame.data.as_bytes();
+        let data = frame.data;
         for at in 0..self.remembered(epoch) {
             let Some(memory) = self.memories.get_mut(at) else {
                 return false;
             };
-            let heard = memory.recognise(bytes, None, &fits, scratch);
-            let Some(heard) = heard.filter(|heard| heard.end == bytes.len()) else {
+            let heard = memory.recognise(data, None, &fits, scratch);
+            let Some(heard) = heard.filter(|heard| heard.end == data.len()) else {
                 continue;
             };
             if frame.event != memory.event.as_deref() {
@@ -113,7 +113,7 @@ impl Echo {
     #[inline]
     pub(super) fn hear_bytes(
         &mut self,
-        rest: &[u8],
+        rest: &str,
         epoch: u32,
         fits: impl Fn(i64) -> bool,
         scratch: &mut Vec<u8>,

@@ -32,7 +32,9 @@ pub(super) fn decoder() -> Box<dyn Decoder> {
 struct Gemini {
     /// The call whose arguments are being streamed, in each candidate.
     open: BTreeMap<u32, Streamed>,
-    scratch: String,
+    scratch: Vec<u8>,
+    /// Holds arguments that were put together from members.
+    written: String,
 }
 
 /// A call whose arguments come in pieces.
@@ -109,7 +111,7 @@ struct Provider<'a> {
 impl JsonDecoder for Gemini {
     fn document(
         &mut self,
-        mut cursor: Cursor<'_>,
+        cursor: &mut Cursor<'_>,
         _: Frame<'_>,
         sink: &mut dyn DeltaSink,
     ) -> Result<(), Fault> {
@@ -145,19 +147,19 @@ fn read_chunk<'a>(cursor: &mut Cursor<'a>) -> Result<Chunk<'a>, Fault> {
     let mut chunk = Chunk::default();
     cursor.members(|cursor, key| {
         match key {
-            "candidates" => cursor.elements(|cursor| {
+            b"candidates" => cursor.elements(|cursor| {
                 chunk.candidates.push(read_candidate(cursor)?);
                 Ok(())
             })?,
-            "promptFeedback" => drop(cursor.members(|cursor, key| {
+            b"promptFeedback" => drop(cursor.members(|cursor, key| {
                 match key {
-                    "blockReason" => chunk.block_reason = cursor.label()?,
+                    b"blockReason" => chunk.block_reason = cursor.label()?,
                     _ => cursor.skip()?,
                 }
                 Ok(())
             })?),
-            "usageMetadata" => chunk.usage = object(cursor)?,
-            "error" => chunk.error = error(cursor)?,
+            b"usageMetadata" => chunk.usage = object(cursor)?,
+            b"error" => chunk.error = error(cursor)?,
             _ => cursor.skip()?,
         }
         Ok(())
@@ -169,20 +171,20 @@ fn read_candidate<'a>(cursor: &mut Cursor<'a>) -> Result<Candidate<'a>, Fault> {
     let mut candidate = Candidate::default();
     cursor.members(|cursor, key| {
         match key {
-            "index" => {
+            b"index" => {
                 let index = cursor
                     .integer()?
                     .and_then(|index| u32::try_from(index).ok());
                 candidate.index = index.unwrap_or(0);
             }
-            "content" => drop(cursor.members(|cursor, key| match key {
-                "parts" => cursor.elements(|cursor| {
+            b"content" => drop(cursor.members(|cursor, key| match key {
+                b"parts" => cursor.elements(|cursor| {
                     candidate.parts.push(read_part(cursor)?);
                     Ok(())
                 }),
                 _ => cursor.skip(),
             })?),
-            "finishReason" => candidate.reason = cursor.label()?,
+            b"finishReason" => candidate.reason = cursor.label()?,
             _ => cursor.skip()?,
         }
         Ok(())
@@ -194,22 +196,22 @@ fn read_part<'a>(cursor: &mut Cursor<'a>) -> Result<Part<'a>, Fault> {
     let mut part = Part::default();
     cursor.members(|cursor, key| {
         match key {
-            "text" => {
+            b"text" => {
                 if let Some(text) = cursor.text()? {
                     part.what = What::Text(text);
                 }
             }
-            "thought" => part.thought = cursor.boolean()?,
-            "thoughtSignature" => {
+            b"thought" => part.thought = cursor.boolean()?,
+            b"thoughtSignature" => {
                 part.signature = Some(cursor.raw()?).filter(|raw| !matches!(*raw, "null" | "\"\""));
             }
-            "functionCall" if cursor.kind()? == Kind::Object => {
+            b"functionCall" if cursor.kind()? == Kind::Object => {
                 part.what = What::Call(read_call(cursor)?);
             }
-            "executableCode" if cursor.kind()? == Kind::Object => {
+            b"executableCode" if cursor.kind()? == Kind::Object => {
                 part.what = What::Provider(read_provider(cursor, "executableCode")?);
             }
-            "toolCall" if cursor.kind()? == Kind::Object => {
+            b"toolCall" if cursor.kind()? == Kind::Object => {
                 part.what = What::Provider(read_provider(cursor, "toolCall")?);
             }
             _ => cursor.skip()?,
@@ -223,11 +225,11 @@ fn read_call<'a>(cursor: &mut Cursor<'a>) -> Result<Call<'a>, Fault> {
     let mut call = Call::default();
     cursor.members(|cursor, key| {
         match key {
-            "id" => call.id = cursor.label()?,
-            "name" => call.name = cursor.label()?,
-            "args" => call.args = Some(cursor.raw()?).filter(|&args| args != "null"),
-            "partialArgs" => call.entries = Some(cursor.raw()?).filter(|&raw| raw != "null"),
-            "willContinue" => call.continues = cursor.boolean()?,
+            b"id" => call.id = cursor.label()?,
+            b"name" => call.name = cursor.label()?,
+            b"args" => call.args = Some(cursor.raw()?).filter(|&args| args != "null"),
+            b"partialArgs" => call.entries = Some(cursor.raw()?).filter(|&raw| raw != "null"),
+            b"willContinue" => call.continues = cursor.boolean()?,
             _ => cursor.skip()?,
         }
         Ok(())
@@ -242,11 +244,11 @@ fn read_provider<'a>(cursor: &mut Cursor<'a>, kind: &'static str) -> Result<Prov
     };
     cursor.members(|cursor, key| {
         match key {
-            "id" => provider.id = cursor.label()?,
-            "toolType" => provider.tool = cursor.label()?,
-            "args" => provider.args = Some(cursor.raw()?).filter(|&args| args != "null"),
-            "language" => provider.language = Some(cursor.raw()?),
-            "code" => provider.code = Some(cursor.raw()?),
+            b"id" => provider.id = cursor.label()?,
+            b"toolType" => provider.tool = cursor.label()?,
+            b"args" => provider.args = Some(cursor.raw()?).filter(|&args| args != "null"),
+            b"language" => provider.language = Some(cursor.raw()?),
+            b"code" => provider.code = Some(cursor.raw()?),
             _ => cursor.skip()?,
         }
         Ok(())
@@ -418,17 +420,17 @@ impl Gemini {
         self.end_open(choice, sink);
         let (id, tool) = (call.id.map(Text::to_cow), call.tool.map(Text::to_cow));
         let kind = ToolKind::BuiltIn(call.kind.into());
-        self.scratch.clear();
+        self.written.clear();
         let name = match call.kind {
             // Code is no JSON; as an argument it is.
             "executableCode" => {
                 let (language, code) =
                     (call.language.unwrap_or("null"), call.code.unwrap_or("null"));
-                let _ = write!(self.scratch, r#"{{"language":{language},"code":{code}}}"#);
+                let _ = write!(self.written, r#"{{"language":{language},"code":{code}}}"#);
                 Some("code_execution")
             }
             _ => {
-                self.scratch.push_str(call.args.unwrap_or("{}"));
+                self.written.push_str(call.args.unwrap_or("{}"));
                 tool.as_deref()
             }
         };
@@ -436,7 +438,7 @@ impl Gemini {
         delta.route = Route::Opens;
         delta.kind = Some(&kind);
         delta.executor = Some(Executor::Provider);
-        delta.arguments = ArgumentsPart::Whole(&self.scratch);
+        delta.arguments = ArgumentsPart::Whole(&self.written);
         delta.extras = extras;
         sink.delta(&Delta::Call(delta));
         close(choice, ClosedBy::Arrival, sink);

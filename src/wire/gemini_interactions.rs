@@ -19,7 +19,7 @@ pub(super) fn decoder() -> Box<dyn Decoder> {
 
 #[derive(Debug, Default)]
 struct GeminiInteractions {
-    scratch: String,
+    scratch: Vec<u8>,
 }
 
 /// One provider event, read and not yet spoken.
@@ -50,11 +50,11 @@ struct Step<'a> {
 impl JsonDecoder for GeminiInteractions {
     fn document(
         &mut self,
-        mut cursor: Cursor<'_>,
+        cursor: &mut Cursor<'_>,
         frame: Frame<'_>,
         sink: &mut dyn DeltaSink,
     ) -> Result<(), Fault> {
-        let event = read_event(&mut cursor)?;
+        let event = read_event(cursor)?;
         cursor.end()?;
         let kind = event.kind.map(Text::to_cow);
         match kind.as_deref().or(frame.event).unwrap_or_default() {
@@ -88,19 +88,19 @@ fn read_event<'a>(cursor: &mut Cursor<'a>) -> Result<Event<'a>, Fault> {
     let mut event = Event::default();
     cursor.members(|cursor, key| {
         match key {
-            "event_type" => event.kind = cursor.label()?,
-            "index" => event.index = cursor.integer()?,
-            "step" | "delta" | "content" => event.step = read_step(cursor)?,
-            "interaction" => drop(cursor.members(|cursor, key| {
+            b"event_type" => event.kind = cursor.label()?,
+            b"index" => event.index = cursor.integer()?,
+            b"step" | b"delta" | b"content" => event.step = read_step(cursor)?,
+            b"interaction" => drop(cursor.members(|cursor, key| {
                 match key {
-                    "status" => event.status = cursor.label()?,
-                    "usage" => event.usage = object(cursor)?,
-                    "error" => event.error = error(cursor)?,
+                    b"status" => event.status = cursor.label()?,
+                    b"usage" => event.usage = object(cursor)?,
+                    b"error" => event.error = error(cursor)?,
                     _ => cursor.skip()?,
                 }
                 Ok(())
             })?),
-            "error" => event.error = error(cursor)?,
+            b"error" => event.error = error(cursor)?,
             _ => cursor.skip()?,
         }
         Ok(())
@@ -112,22 +112,22 @@ fn read_step<'a>(cursor: &mut Cursor<'a>) -> Result<Step<'a>, Fault> {
     let mut step = Step::default();
     cursor.members(|cursor, key| {
         match key {
-            "type" => step.kind = cursor.text()?,
-            "id" => step.id = cursor.label()?,
-            "name" => step.name = cursor.label()?,
-            "server_name" => step.server_name = cursor.label()?,
-            "arguments" | "partial_arguments" => step.arguments = Arguments::read(cursor)?,
-            "signature" => {
+            b"type" => step.kind = cursor.text()?,
+            b"id" => step.id = cursor.label()?,
+            b"name" => step.name = cursor.label()?,
+            b"server_name" => step.server_name = cursor.label()?,
+            b"arguments" | b"partial_arguments" => step.arguments = Arguments::read(cursor)?,
+            b"signature" => {
                 let signature = Some(cursor.raw()?);
                 step.signature = signature.filter(|raw| !matches!(*raw, "null" | "\"\""));
             }
-            "text" => step.text = cursor.text()?,
+            b"text" => step.text = cursor.text()?,
             // A summary's content, or a step's contents: only text is read.
-            "content" | "summary" => cursor.elements(|cursor| {
+            b"content" | b"summary" => cursor.elements(|cursor| {
                 cursor
                     .members(|cursor, key| {
                         match key {
-                            "text" => step.summary = cursor.text()?,
+                            b"text" => step.summary = cursor.text()?,
                             _ => cursor.skip()?,
                         }
                         Ok(())

@@ -23,7 +23,9 @@ pub(super) fn decoder() -> Box<dyn Decoder> {
 
 #[derive(Debug, Default)]
 struct Ollama {
-    scratch: String,
+    scratch: Vec<u8>,
+    /// Holds the usage, put together from members.
+    usage: String,
 }
 
 /// One line, read and not yet spoken.
@@ -50,11 +52,11 @@ const COUNTERS: [&str; 6] = [
 impl JsonDecoder for Ollama {
     fn document(
         &mut self,
-        mut cursor: Cursor<'_>,
+        cursor: &mut Cursor<'_>,
         _: Frame<'_>,
         sink: &mut dyn DeltaSink,
     ) -> Result<(), Fault> {
-        let line = read_line(&mut cursor)?;
+        let line = read_line(cursor)?;
         cursor.end()?;
         self.speak(&line, sink);
         Ok(())
@@ -65,12 +67,14 @@ fn read_line<'a>(cursor: &mut Cursor<'a>) -> Result<Line<'a>, Fault> {
     let mut line = Line::default();
     cursor.members(|cursor, key| {
         match key {
-            "message" => read_message(cursor, &mut line)?,
-            "done" => line.done = cursor.boolean()?,
-            "done_reason" => line.reason = cursor.label()?,
-            "error" => line.error = error(cursor)?,
+            b"message" => read_message(cursor, &mut line)?,
+            b"done" => line.done = cursor.boolean()?,
+            b"done_reason" => line.reason = cursor.label()?,
+            b"error" => line.error = error(cursor)?,
             _ => {
-                let counter = COUNTERS.into_iter().find(|&counter| counter == key);
+                let counter = COUNTERS
+                    .into_iter()
+                    .find(|&counter| counter.as_bytes() == key);
                 match counter.filter(|_| cursor.kind() == Ok(Kind::Number)) {
                     Some(name) => line.counters.push((name, cursor.raw()?)),
                     None => cursor.skip()?,
@@ -85,14 +89,14 @@ fn read_line<'a>(cursor: &mut Cursor<'a>) -> Result<Line<'a>, Fault> {
 fn read_message<'a>(cursor: &mut Cursor<'a>, line: &mut Line<'a>) -> Result<(), Fault> {
     let message = cursor.members(|cursor, key| {
         let kind = match key {
-            "tool_calls" => {
+            b"tool_calls" => {
                 return cursor.elements(|cursor| {
                     line.calls.push(FunctionCall::read(cursor)?);
                     Ok(())
                 });
             }
-            "content" => TextKind::Answer,
-            "thinking" => TextKind::Reasoning,
+            b"content" => TextKind::Answer,
+            b"thinking" => TextKind::Reasoning,
             _ => return cursor.skip(),
         };
         let text = cursor.text()?.filter(|text| !text.raw.is_empty());
@@ -166,14 +170,14 @@ impl Ollama {
         if counters.is_empty() {
             return;
         }
-        self.scratch.clear();
+        self.usage.clear();
         for (name, value) in counters {
-            self.scratch
-                .push(if self.scratch.is_empty() { '{' } else { ',' });
-            let _ = write!(self.scratch, "\"{name}\":{value}");
+            self.usage
+                .push(if self.usage.is_empty() { '{' } else { ',' });
+            let _ = write!(self.usage, "\"{name}\":{value}");
         }
-        self.scratch.push('}');
-        sink.delta(&Delta::Usage(&self.scratch));
+        self.usage.push('}');
+        sink.delta(&Delta::Usage(&self.usage));
     }
 }
 

@@ -22,7 +22,7 @@ pub(super) fn decoder() -> Box<dyn Decoder> {
 #[derive(Debug, Default)]
 struct OpenAiChat {
     /// Holds a decoded text while it is spoken.
-    scratch: String,
+    scratch: Vec<u8>,
 }
 
 /// One provider event, read and not yet spoken.
@@ -42,7 +42,7 @@ struct Choice<'a> {
     calls: SmallVec<[Entry<'a>; 1]>,
     legacy: Option<Box<Entry<'a>>>,
     /// `message.tool_calls` of a server that streams whole messages, used only where the delta has no calls (Q69).
-    message: Vec<Entry<'a>>,
+    message: SmallVec<[Entry<'a>; 1]>,
     reason: Option<Text<'a>>,
     native: Option<Text<'a>>,
     usage: Option<&'a str>,
@@ -60,17 +60,29 @@ struct Entry<'a> {
     extras: Vec<(&'static str, &'a str)>,
 }
 
+impl Entry<'_> {
+    /// Nothing but arguments for a call with an index: what nearly every entry is.
+    fn is_bare(&self) -> bool {
+        self.index.is_some()
+            && self.id.is_none()
+            && self.inner_id.is_none()
+            && self.name.is_none()
+            && !self.custom
+            && self.extras.is_empty()
+    }
+}
+
 impl JsonDecoder for OpenAiChat {
     const ECHOES: bool = true;
 
     fn document(
         &mut self,
-        mut cursor: Cursor<'_>,
+        cursor: &mut Cursor<'_>,
         _: Frame<'_>,
         sink: &mut dyn DeltaSink,
     ) -> Result<(), Fault> {
         let mut chunk = Chunk::default();
-        read_chunk(&mut cursor, &mut chunk)?;
+        read_chunk(cursor, &mut chunk)?;
         cursor.end()?;
         self.speak(&chunk, cursor.document(), sink);
         Ok(())
@@ -78,9 +90,9 @@ impl JsonDecoder for OpenAiChat {
 }
 
 fn read_chunk<'a>(cursor: &mut Cursor<'a>, chunk: &mut Chunk<'a>) -> Result<(), Fault> {
-    let visit = |cursor: &mut Cursor<'a>, key: &str| {
+    let visit = |cursor: &mut Cursor<'a>, key: &[u8]| {
         match key {
-            "choices" => cursor.elements(|cursor| {
+            b"choices" => cursor.elements(|cursor| {
                 // Filled where it lies: a choice is large, and moving it costs more than reading it.
                 chunk.choices.push(Choice::default());
                 match chunk.choices.last_mut() {
@@ -88,9 +100,11 @@ fn read_chunk<'a>(cursor: &mut Cursor<'a>, chunk: &mut Chunk<'a>) -> Result<(), 
                     None => cursor.skip(),
                 }
             })?,
-            "error" => chunk.error = error(cursor)?,
-            "object" => chunk.is_error = cursor.text()?.is_some_and(|object| object.raw == "error"),
-            "usage" | "x_groq" => chunk.usage = object(cursor)?.or(chunk.usage),
+            b"error" => chunk.error = error(cursor)?,
+            b"object" => {
+                chunk.is_error = cursor.text()?.is_some_and(|object| object.raw == "error")
+            }
+            b"usage" | b"x_groq" => chunk.usage = object(cursor)?.or(chunk.usage),
             _ => cursor.skip()?,
         }
         Ok(())
@@ -99,24 +113,24 @@ fn read_chunk<'a>(cursor: &mut Cursor<'a>, chunk: &mut Chunk<'a>) -> Result<(), 
 }
 
 fn read_choice<'a>(cursor: &mut Cursor<'a>, choice: &mut Choice<'a>) -> Result<(), Fault> {
-    let visit = |cursor: &mut Cursor<'a>, key: &str| {
+    let visit = |cursor: &mut Cursor<'a>, key: &[u8]| {
         match key {
-            "index" => {
+            b"index" => {
                 choice.index = cursor
                     .integer()?
                     .and_then(|index| u32::try_from(index).ok())
                     .unwrap_or(0)
             }
-            "delta" => read_delta(cursor, choice)?,
-            "message" => cursor
+            b"delta" => read_delta(cursor, choice)?,
+            b"message" => cursor
                 .members(|cursor, key| match key {
-                    "tool_calls" => read_entries(cursor, &mut choice.message),
+                    b"tool_calls" => read_entries(cursor, &mut choice.message),
                     _ => cursor.skip(),
                 })
                 .map(drop)?,
-            "finish_reason" => choice.reason = cursor.label()?,
-            "native_finish_reason" => choice.native = cursor.label()?,
-            "usage" => choice.usage = object(cursor)?,
+            b"finish_reason" => choice.reason = cursor.label()?,
+            b"native_finish_reason" => choice.native = cursor.label()?,
+            b"usage" => choice.usage = object(cursor)?,
             _ => cursor.skip()?,
         }
         Ok(())
@@ -128,8 +142,8 @@ fn read_delta<'a>(cursor: &mut Cursor<'a>, choice: &mut Choice<'a>) -> Result<()
     cursor
         .members(|cursor, key| {
             let kind = match key {
-                "tool_calls" => return read_entries(cursor, &mut choice.calls),
-                "function_call" => {
+                b"tool_calls" => return read_entries(cursor, &mut choice.calls),
+                b"function_call" => {
                     let mut entry = Entry::default();
                     read_function(cursor, &mut entry)?;
                     // An empty stub beside an ordinary chunk is no call (Q73).
@@ -140,9 +154,9 @@ fn read_delta<'a>(cursor: &mut Cursor<'a>, choice: &mut Choice<'a>) -> Result<()
                     }
                     return Ok(());
                 }
-                "content" => TextKind::Answer,
-                "refusal" => TextKind::Refusal,
-                "reasoning_content" | "reasoning" => TextKind::Reasoning,
+                b"content" => TextKind::Answer,
+                b"refusal" => TextKind::Refusal,
+                b"reasoning_content" | b"reasoning" => TextKind::Reasoning,
                 _ => return cursor.skip(),
             };
             match cursor.kind()? {
@@ -165,15 +179,15 @@ fn read_parts<'a>(cursor: &mut Cursor<'a>, choice: &mut Choice<'a>) -> Result<()
         cursor
             .members(|cursor, key| {
                 match key {
-                    "text" => choice
+                    b"text" => choice
                         .texts
                         .extend(cursor.text()?.map(|text| (TextKind::Answer, text))),
-                    "thinking" => {
+                    b"thinking" => {
                         kind = TextKind::Reasoning;
                         cursor.elements(|cursor| {
                             cursor
                                 .members(|cursor, key| match key {
-                                    "text" => {
+                                    b"text" => {
                                         choice
                                             .texts
                                             .extend(cursor.text()?.map(|text| (kind, text)));
@@ -194,25 +208,27 @@ fn read_parts<'a>(cursor: &mut Cursor<'a>, choice: &mut Choice<'a>) -> Result<()
 
 fn read_entries<'a>(
     cursor: &mut Cursor<'a>,
-    entries: &mut impl Extend<Entry<'a>>,
+    entries: &mut SmallVec<[Entry<'a>; 1]>,
 ) -> Result<(), Fault> {
     cursor.elements(|cursor| {
-        let mut entry = Entry::default();
+        entries.push(Entry::default());
+        let Some(entry) = entries.last_mut() else {
+            return cursor.skip();
+        };
         cursor.members(|cursor, key| {
             match key {
-                "index" => entry.index = cursor.integer()?,
-                "id" => entry.id = cursor.label()?,
-                "function" => read_function(cursor, &mut entry)?,
-                "custom" => {
+                b"index" => entry.index = cursor.integer()?,
+                b"id" => entry.id = cursor.label()?,
+                b"function" => read_function(cursor, entry)?,
+                b"custom" => {
                     entry.custom |= cursor.kind()? == Kind::Object;
-                    read_function(cursor, &mut entry)?;
+                    read_function(cursor, entry)?;
                 }
-                "extra_content" => read_extra(cursor, "extra_content", &mut entry)?,
+                b"extra_content" => read_extra(cursor, "extra_content", entry)?,
                 _ => cursor.skip()?,
             }
             Ok(())
         })?;
-        entries.extend([entry]);
         Ok(())
     })
 }
@@ -234,9 +250,9 @@ fn read_function<'a>(cursor: &mut Cursor<'a>, entry: &mut Entry<'a>) -> Result<(
     cursor
         .members(|cursor, key| {
             match key {
-                "name" => entry.name = cursor.label()?.or(entry.name),
-                "id" => entry.inner_id = cursor.label()?,
-                "arguments" | "input" => entry.arguments = Arguments::read(cursor)?,
+                b"name" => entry.name = cursor.label()?.or(entry.name),
+                b"id" => entry.inner_id = cursor.label()?,
+                b"arguments" | b"input" => entry.arguments = Arguments::read(cursor)?,
                 _ => cursor.skip()?,
             }
             Ok(())
@@ -300,6 +316,15 @@ impl OpenAiChat {
         position: (usize, usize),
         sink: &mut dyn DeltaSink,
     ) {
+        if let (Arguments::Text(text), true) = (entry.arguments, entry.is_bare() && position.1 == 1)
+        {
+            return sink.delta(&Delta::Arguments {
+                choice,
+                index: entry.index,
+                route: Route::Table,
+                text: text.fragment(&mut self.scratch),
+            });
+        }
         let id = entry.id.or(entry.inner_id).map(Text::to_cow);
         let name = entry.name.map(Text::to_cow);
         let mut call = CallDelta::new();

@@ -45,7 +45,7 @@ struct OpenAiResponses {
     /// Counts the events that are no pieces: each may change what the next piece says.
     epoch: u32,
     /// Holds a decoded text while it is spoken.
-    scratch: String,
+    scratch: Vec<u8>,
 }
 
 /// Where in a response the stream is. A body can hold several, one after another.
@@ -78,11 +78,11 @@ impl JsonDecoder for OpenAiResponses {
 
     fn document(
         &mut self,
-        mut cursor: Cursor<'_>,
+        cursor: &mut Cursor<'_>,
         frame: Frame<'_>,
         sink: &mut dyn DeltaSink,
     ) -> Result<(), Fault> {
-        let event = read_event(&mut cursor)?;
+        let event = read_event(cursor)?;
         cursor.end()?;
         let kind = event.kind.map(Text::to_cow);
         let kind = kind.as_deref().or(frame.event).unwrap_or_default();
@@ -491,10 +491,19 @@ fn speak_arguments(
     arguments: ArgumentsPart<'_>,
     sink: &mut dyn DeltaSink,
 ) {
+    let is_label = seen.is_label(event.output_index);
+    if let (true, ArgumentsPart::Fragment(text)) = (is_label, arguments) {
+        return sink.delta(&Delta::Arguments {
+            choice: 0,
+            index: event.output_index,
+            route: Route::Labelled,
+            text,
+        });
+    }
     let mut call = CallDelta::new();
     call.route = Route::Labelled;
     call.arguments = arguments;
-    if seen.is_label(event.output_index) {
+    if is_label {
         call.key.index = event.output_index;
         return sink.delta(&Delta::Call(call));
     }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::anomaly::AnomalyKind;
 use crate::delta::{ArgumentsPart, CallKey, ClosedBy, Delta, DeltaSink};
 use crate::framing::{Frame, Origin};
-use crate::json::cursor::{Cursor, Fault, Kind, Text};
+use crate::json::cursor::{Cursor, Fault, Kind, Place, Text};
 use crate::wire::Decoder;
 use crate::wire::echo::Echo;
 
@@ -36,7 +36,7 @@ pub(crate) trait JsonDecoder: fmt::Debug + Send + Sync {
     /// to be JSON must have said nothing.
     fn document(
         &mut self,
-        cursor: Cursor<'_>,
+        cursor: &mut Cursor<'_>,
         frame: Frame<'_>,
         sink: &mut dyn DeltaSink,
     ) -> Result<(), Fault>;
@@ -78,8 +78,8 @@ impl<D: JsonDecoder + Default> Decoder for Json<D> {
                 && self
                     .echo
                     .hear(&frame, decoder.epoch(), fits, &mut self.scratch, sink);
-            if !heard && let Err(fault) = self.parse(frame, sink) {
-                self.several(fault, frame, sink);
+            if !heard && let Err(place) = self.parse(frame, sink) {
+                self.several(place, frame, sink);
             }
             return;
         }
@@ -100,7 +100,7 @@ impl<D: JsonDecoder + Default> Decoder for Json<D> {
     }
 
     #[inline]
-    fn repeated(&mut self, rest: &[u8], sink: &mut dyn DeltaSink) -> usize {
+    fn repeated(&mut self, rest: &str, sink: &mut dyn DeltaSink) -> usize {
         if !D::ECHOES || self.done {
             return 0;
         }
@@ -113,17 +113,17 @@ impl<D: JsonDecoder + Default> Decoder for Json<D> {
 
 impl<D: JsonDecoder> Json<D> {
     #[inline]
-    fn parse(&mut self, frame: Frame<'_>, sink: &mut dyn DeltaSink) -> Result<(), Fault> {
+    fn parse(&mut self, frame: Frame<'_>, sink: &mut dyn DeltaSink) -> Result<(), Place> {
         let decoder = &mut self.decoder;
         if D::ECHOES && self.echo.learns(&frame) {
             let epoch = decoder.epoch();
             let parse = |cursor: Cursor<'_>, sink: &mut dyn DeltaSink| {
-                decoder.document(cursor, frame, sink)?;
+                document(decoder, cursor, frame, sink)?;
                 Ok(decoder.epoch() == epoch)
             };
             return self.echo.learn(&frame, epoch, sink, parse);
         }
-        decoder.document(Cursor::new(frame.data), frame, sink)
+        document(decoder, Cursor::new(frame.data), frame, sink)
     }
 
     fn done(&mut self, sink: &mut dyn DeltaSink) {
@@ -152,14 +152,14 @@ impl<D: JsonDecoder> Json<D> {
         if frame.origin == Origin::Unterminated {
             sink.delta(&Delta::Anomaly(AnomalyKind::UnterminatedTail));
         }
-        if let Err(fault) = self.decoder.document(Cursor::new(frame.data), frame, sink) {
-            self.several(fault, frame, sink);
+        if let Err(place) = document(&mut self.decoder, Cursor::new(frame.data), frame, sink) {
+            self.several(place, frame, sink);
         }
     }
 
     /// Joined data that is not one JSON value: each line alone, then values one after another (11.1.5); else it is undecodable.
     #[cold]
-    fn several(&mut self, fault: Fault, frame: Frame<'_>, sink: &mut dyn DeltaSink) {
+    fn several(&mut self, place: Place, frame: Frame<'_>, sink: &mut dyn DeltaSink) {
         // A cut last event is no fault of the event: the end of the body tells that it was cut.
         if frame.origin == Origin::Unterminated {
             return;
@@ -176,30 +176,42 @@ impl<D: JsonDecoder> Json<D> {
         if !values && frame.data.contains('\n') {
             let lines = || frame.data.lines().filter(|line| !line.trim().is_empty());
             if lines().take(2).count() < 2 {
-                return undecodable(frame.data, fault, sink);
+                return undecodable(frame.data, place, sink);
             }
             return lines().for_each(|line| self.one_of_several(line, frame, sink));
         }
         // What cannot be read ends the list, and is told; what stands before it counts.
         let whole = if values { count } else { count - 1 };
         if whole < 2 {
-            return undecodable(frame.data, fault, sink);
+            return undecodable(frame.data, place, sink);
         }
         for document in Documents::values(frame.data).flatten() {
             self.one_of_several(document, frame, sink);
         }
         if !values {
-            undecodable(frame.data, fault, sink);
+            undecodable(frame.data, place, sink);
         }
     }
 
-    fn one_of_several(&mut self, document: &str, frame: Frame<'_>, sink: &mut dyn DeltaSink) {
-        if document.trim() == "[DONE]" {
+    fn one_of_several(&mut self, text: &str, frame: Frame<'_>, sink: &mut dyn DeltaSink) {
+        if text.trim() == "[DONE]" {
             self.done(sink);
-        } else if let Err(fault) = self.decoder.document(Cursor::new(document), frame, sink) {
-            undecodable(document, fault, sink);
+        } else if let Err(place) = document(&mut self.decoder, Cursor::new(text), frame, sink) {
+            undecodable(text, place, sink);
         }
     }
+}
+
+/// One document to its decoder; an error tells where it stops being JSON.
+#[inline]
+fn document(
+    decoder: &mut impl JsonDecoder,
+    mut cursor: Cursor<'_>,
+    frame: Frame<'_>,
+    sink: &mut dyn DeltaSink,
+) -> Result<(), Place> {
+    let read = decoder.document(&mut cursor, frame, sink);
+    read.map_err(|Fault| cursor.place())
 }
 
 /// The values that stand one after another in a text; `None`, and nothing more, where one cannot be read.
@@ -228,16 +240,16 @@ impl<'a> Iterator for Documents<'a> {
     }
 }
 
-fn undecodable(data: &str, fault: Fault, sink: &mut dyn DeltaSink) {
+fn undecodable(data: &str, place: Place, sink: &mut dyn DeltaSink) {
     let mut problem = format!(
         "an event's data of {} bytes {} at its byte {}",
         data.len(),
-        if fault.eof {
+        if place.eof {
             "ends too early"
         } else {
             "is not JSON"
         },
-        fault.at
+        place.at
     );
     // Plain words are a server's message; anything that begins like JSON may hold the user's data and is not shown.
     if data.trim_start().starts_with(|c: char| c.is_alphabetic()) {
@@ -354,7 +366,7 @@ impl<'a> Arguments<'a> {
     }
 
     /// A piece of text or a whole value; an empty text is nothing. `scratch` holds a text that must be decoded.
-    pub(crate) fn part<'s>(self, scratch: &'s mut String) -> ArgumentsPart<'s>
+    pub(crate) fn part<'s>(self, scratch: &'s mut Vec<u8>) -> ArgumentsPart<'s>
     where
         'a: 's,
     {
@@ -381,12 +393,12 @@ impl<'a> FunctionCall<'a> {
         let mut call = FunctionCall::default();
         cursor.members(|cursor, key| {
             match key {
-                "id" => call.id = cursor.label()?,
-                "function" => drop(cursor.members(|cursor, key| {
+                b"id" => call.id = cursor.label()?,
+                b"function" => drop(cursor.members(|cursor, key| {
                     match key {
-                        "index" => call.index = cursor.integer()?,
-                        "name" => call.name = cursor.label()?,
-                        "arguments" => call.arguments = Arguments::read(cursor)?,
+                        b"index" => call.index = cursor.integer()?,
+                        b"name" => call.name = cursor.label()?,
+                        b"arguments" => call.arguments = Arguments::read(cursor)?,
                         _ => cursor.skip()?,
                     }
                     Ok(())

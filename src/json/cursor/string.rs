@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 
 use crate::delta::Fragment;
+use crate::json::block::{WIDTH, first_block, next_not_plain_ascii, next_special, specials};
+use crate::json::text::UNICODE_ESCAPE;
 
 /// A JSON string as it stands in the document, without its quotes. Its escapes were checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,24 +25,17 @@ impl<'a> Text<'a> {
         match self.plain() {
             Some(text) => Cow::Borrowed(text),
             None => {
-                let mut out = String::with_capacity(self.raw.len());
-                let halves = self.unescape_into(&mut out);
-                let mut whole = String::with_capacity(out.len() + 6);
-                if halves.0.is_some() {
-                    whole.push(char::REPLACEMENT_CHARACTER);
-                }
-                whole.push_str(&out);
-                if halves.1.is_some() {
-                    whole.push(char::REPLACEMENT_CHARACTER);
-                }
-                Cow::Owned(whole)
+                let mut out = Vec::with_capacity(self.raw.len());
+                let (low, high) = self.unescape_into(&mut out);
+                let lost = |half: Option<u16>| if half.is_some() { "\u{fffd}" } else { "" };
+                Cow::Owned([lost(low), text(&out), lost(high)].concat())
             }
         }
     }
 
     /// The text as a piece of a longer one; `scratch` holds it where it must be decoded.
     #[inline]
-    pub(crate) fn fragment<'s>(self, scratch: &'s mut String) -> Fragment<'s>
+    pub(crate) fn fragment<'s>(self, scratch: &'s mut Vec<u8>) -> Fragment<'s>
     where
         'a: 's,
     {
@@ -49,63 +44,112 @@ impl<'a> Text<'a> {
             None => {
                 scratch.clear();
                 let (low, high) = self.unescape_into(scratch);
-                Fragment::new(scratch).with_halves(low, high)
+                Fragment::new(text(scratch)).with_halves(low, high)
             }
         }
     }
 
     /// Appends the decoded text, except a low half that begins it and a high half that ends it, which are returned: their
     /// other halves may stand in the neighbouring pieces.
-    fn unescape_into(self, out: &mut String) -> (Option<u16>, Option<u16>) {
-        let begin = out.len();
+    fn unescape_into(self, out: &mut Vec<u8>) -> (Option<u16>, Option<u16>) {
+        let bytes = self.raw.as_bytes();
         let (mut low, mut high) = (None, None);
-        let mut rest = self.raw;
-        let mut first = true;
-        while let Some(at) = memchr::memchr(b'\\', rest.as_bytes()) {
-            let (before, after) = rest.split_at_checked(at).unwrap_or((rest, ""));
-            // A high half followed by ordinary text has lost its other half.
-            if !before.is_empty() && high.take().is_some() {
-                out.push(char::REPLACEMENT_CHARACTER);
+        let mut at = 0;
+        while let (to, Stop::Half(half)) = decode(bytes, at, out) {
+            match half {
+                0xD800..0xDC00 if to == bytes.len() => high = Some(half),
+                0xDC00..0xE000 if to == UNICODE_ESCAPE => low = Some(half),
+                _ => push(char::REPLACEMENT_CHARACTER, out),
             }
-            out.push_str(before);
-            first &= before.is_empty() && out.len() == begin;
-            let mut unit = None;
-            let mut length = 2;
-            let simple = after.as_bytes().get(1).and_then(|&byte| escaped(byte));
-            let simple = simple.map_or_else(
-                || {
-                    length = 6;
-                    let hex = after.get(2..6);
-                    unit = hex.and_then(|hex| u16::from_str_radix(hex, 16).ok());
-                    char::REPLACEMENT_CHARACTER
-                },
-                char::from,
-            );
-            rest = after.get(length..).unwrap_or_default();
-            match (unit, high.take()) {
-                (Some(unit @ 0xDC00..=0xDFFF), Some(half)) => out.push(join_halves(half, unit)),
-                (unit, lost) => {
-                    if lost.is_some() {
-                        out.push(char::REPLACEMENT_CHARACTER);
-                    }
-                    match unit {
-                        None => out.push(simple),
-                        Some(unit @ 0xD800..=0xDBFF) => high = Some(unit),
-                        Some(unit @ 0xDC00..=0xDFFF) if first && lost.is_none() => low = Some(unit),
-                        Some(unit) => out.push(
-                            char::from_u32(u32::from(unit)).unwrap_or(char::REPLACEMENT_CHARACTER),
-                        ),
-                    }
-                }
-            }
-            first = false;
+            at = to;
         }
-        if !rest.is_empty() && high.take().is_some() {
-            out.push(char::REPLACEMENT_CHARACTER);
-        }
-        out.push_str(rest);
         (low, high)
     }
+}
+
+/// Decoded text. It is UTF-8, as it was decoded from such.
+fn text(decoded: &[u8]) -> &str {
+    simdutf8::basic::from_utf8(decoded).unwrap_or_default()
+}
+
+/// Why [`decode`] stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stop {
+    /// The closing quote.
+    Quote,
+    /// The end of the bytes.
+    End,
+    /// After this surrogate half, which has lost its other one.
+    Half(u16),
+    /// What no string may hold.
+    Fault,
+}
+
+/// Appends what the content of a string says from `at` on, and tells where and why it stopped. UTF-8 is not looked at.
+///
+/// Sixteen bytes are copied before it is known how many of them count: a copy of fixed length costs less than one of the
+/// right length.
+#[inline]
+pub(crate) fn decode(bytes: &[u8], mut at: usize, out: &mut Vec<u8>) -> (usize, Stop) {
+    loop {
+        if let Some(block) = first_block(bytes, at) {
+            out.extend_from_slice(block);
+            let found = specials(block);
+            if found == 0 {
+                at += WIDTH;
+                continue;
+            }
+            let run = found.trailing_zeros() as usize;
+            out.truncate(out.len() - (WIDTH - run));
+            at += run;
+        } else {
+            let end = next_special(bytes, at);
+            out.extend_from_slice(bytes.get(at..end).unwrap_or_default());
+            at = end;
+        }
+        match bytes.get(at..) {
+            Some([b'"', ..]) => return (at, Stop::Quote),
+            None | Some([]) => return (at, Stop::End),
+            Some([b'\\', b'u', rest @ ..]) => {
+                let Some(unit) = hex4(rest) else {
+                    return (at, Stop::Fault);
+                };
+                at += UNICODE_ESCAPE;
+                let other = match rest.get(4..) {
+                    Some([b'\\', b'u', rest @ ..]) => hex4(rest),
+                    _ => None,
+                };
+                match (char::from_u32(u32::from(unit)), other) {
+                    (Some(c), _) => push(c, out),
+                    (None, Some(low @ 0xDC00..0xE000)) if unit < 0xDC00 => {
+                        at += UNICODE_ESCAPE;
+                        push(join_halves(unit, low), out);
+                    }
+                    _ => return (at, Stop::Half(unit)),
+                }
+            }
+            Some([b'\\', letter, ..]) => {
+                let Some(byte) = escaped(*letter) else {
+                    return (at, Stop::Fault);
+                };
+                out.push(byte);
+                at += 2;
+            }
+            _ => return (at, Stop::Fault),
+        }
+    }
+}
+
+fn push(c: char, out: &mut Vec<u8>) {
+    out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
+}
+
+fn hex4(digits: &[u8]) -> Option<u16> {
+    let digits = digits.first_chunk::<4>()?.iter();
+    digits.copied().try_fold(0, |unit, digit| {
+        let value = char::from(digit).to_digit(16)?;
+        Some(unit << 4 | u16::try_from(value).ok()?)
+    })
 }
 
 /// What a backslash before this byte stands for; `None` for `u` and for what is no escape.
@@ -130,21 +174,6 @@ pub(crate) fn join_halves(high: u16, low: u16) -> char {
         .unwrap_or(char::REPLACEMENT_CHARACTER)
 }
 
-/// Where the first quote, backslash or control character from `at` on is, or the end. Eight bytes at a time.
-#[inline]
-pub(super) fn next_special(bytes: &[u8], mut at: usize) -> usize {
-    while let Some(word) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
-        let found = specials(u64::from_le_bytes(*word));
-        if found != 0 {
-            return at + (found.trailing_zeros() / 8) as usize;
-        }
-        at += 8;
-    }
-    let special = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..=0x1f);
-    let rest = bytes.get(at..).unwrap_or_default();
-    at + rest.iter().position(special).unwrap_or(rest.len())
-}
-
 /// How many bytes come before the first quote, backslash or control character.
 #[inline]
 pub(crate) fn plain_run(bytes: &[u8]) -> usize {
@@ -154,53 +183,14 @@ pub(crate) fn plain_run(bytes: &[u8]) -> usize {
 /// The length of a string's content that begins `bytes` and is ASCII without escapes; `None` for any other.
 #[inline]
 pub(crate) fn ascii_string(bytes: &[u8]) -> Option<usize> {
-    let mut at = 0;
-    while let Some(word) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
-        let word = u64::from_le_bytes(*word);
-        let found = specials(word) | (word & HIGHS);
-        if found != 0 {
-            at += (found.trailing_zeros() / 8) as usize;
-            return (bytes.get(at) == Some(&b'"')).then_some(at);
-        }
-        at += 8;
-    }
-    let rest = bytes.get(at..)?;
-    let end = rest
-        .iter()
-        .position(|b| !matches!(b, 0x20..0x80) || matches!(b, b'"' | b'\\'))?;
-    (rest.get(end) == Some(&b'"')).then_some(at + end)
-}
-
-const ONES: u64 = u64::MAX / 0xff;
-const HIGHS: u64 = ONES << 7;
-
-/// The high bit of each byte that is a quote, a backslash or a control character. A borrow can set a false one, but only
-/// above a true one, and only the lowest counts.
-#[inline]
-fn specials(word: u64) -> u64 {
-    let zeros = |word: u64| word.wrapping_sub(ONES) & !word;
-    let quotes = zeros(word ^ (ONES * b'"' as u64));
-    let backslashes = zeros(word ^ (ONES * b'\\' as u64));
-    let controls = word.wrapping_sub(ONES * 0x20) & !word;
-    (quotes | backslashes | controls) & HIGHS
+    let end = next_not_plain_ascii(bytes, 0);
+    (bytes.get(end) == Some(&b'"')).then_some(end)
 }
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::indexing_slicing)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_plain_run_stops_at_the_first_special_byte_wherever_it_lies() {
-        for special in [b'"', b'\\', 0u8, 0x1f] {
-            for at in 0..40 {
-                let mut bytes = vec![0xC3u8; 40];
-                bytes[at] = special;
-                assert_eq!(plain_run(&bytes), at);
-            }
-        }
-        assert_eq!(plain_run("\u{7f}é€ 😀".as_bytes()), "\u{7f}é€ 😀".len());
-    }
 
     #[test]
     fn escapes_decode_as_serde_json_decodes_them() {
@@ -214,7 +204,7 @@ mod tests {
 
     #[test]
     fn outer_surrogate_halves_are_handed_out_and_inner_ones_replaced() {
-        let mut scratch = String::new();
+        let mut scratch = Vec::new();
         let text = |raw| Text { raw, escaped: true };
         assert_eq!(
             text(r"a\ud83d").fragment(&mut scratch),

@@ -1,7 +1,8 @@
 //! Strings: which quotes delimit them, where they end, what their escapes stand for.
 
+use super::super::block::next_special;
 use super::super::is_space;
-use super::super::text::{UNICODE_ESCAPE, plain_run, simple_escape};
+use super::super::text::{UNICODE_ESCAPE, simple_escape};
 use super::{Reach, Refused, RepairKind, Rewriter};
 
 /// What a string is delimited by.
@@ -76,7 +77,7 @@ impl Quote {
             _ => false,
         };
         match self {
-            Quote::Double | Quote::TripleDouble => plain_run(bytes),
+            Quote::Double | Quote::TripleDouble => next_special(bytes, 0),
             _ => bytes.iter().position(stop).unwrap_or(bytes.len()),
         }
     }

@@ -4,7 +4,7 @@ use super::Said;
 use super::lesson::Lesson;
 use crate::delta::Fragment;
 use crate::framing::Frame;
-use crate::json::cursor::{ascii_string, escaped, plain_run};
+use crate::json::cursor::{Stop, ascii_string, decode, plain_run};
 
 /// A document with holes.
 #[derive(Debug)]
@@ -114,11 +114,11 @@ impl Memory {
         }
     }
 
-    /// What the document that begins `bytes`, with or without its framing, says if it repeats this one.
+    /// What the document that begins `text`, with or without its framing, says if it repeats this one.
     #[inline(always)]
     pub(super) fn recognise<'a>(
         &self,
-        bytes: &'a [u8],
+        text: &'a str,
         framed: Option<&Framed>,
         fits: impl Fn(i64) -> bool,
         scratch: &'a mut Vec<u8>,
@@ -127,16 +127,18 @@ impl Memory {
             Some(framed) => (Some(&*framed.first), &*framed.tail),
             None => (None, &*self.tail),
         };
-        let (mut text, mut index) = (None, None);
+        let (mut said, mut index) = (None, None);
         let mut scratch = Some(scratch);
+        let bytes = text.as_bytes();
         let mut rest = bytes;
         for (literal, hole) in &self.parts {
             rest = rest.strip_prefix(first.take().unwrap_or(literal))?;
             let length = match hole {
                 Hole::Text => {
-                    let (found, length) = string(rest, scratch.take()?)?;
+                    let at = bytes.len() - rest.len();
+                    let (found, length) = string(text.get(at..)?, scratch.take()?)?;
                     // A decoder may leave out an empty text.
-                    text = Some(found).filter(|_| length > 0);
+                    said = Some(found).filter(|_| length > 0);
                     length
                 }
                 Hole::SkippedString => ascii_string(rest)?,
@@ -151,51 +153,31 @@ impl Memory {
             rest = rest.get(length..)?;
         }
         rest = rest.strip_prefix(tail)?;
-        let end = bytes.len() - rest.len();
         Some(Heard {
-            text: text?,
+            text: said?,
             index,
-            end,
+            end: bytes.len() - rest.len(),
         })
     }
 }
 
 /// The string that begins `rest`, after its quote, and the length of its content; checked and decoded as the cursor does it.
 #[inline(always)]
-fn string<'a>(rest: &'a [u8], scratch: &'a mut Vec<u8>) -> Option<(Fragment<'a>, usize)> {
-    let mut at = plain_run(rest);
-    let (plain, after) = rest.split_at_checked(at)?;
-    if after.first() == Some(&b'"') {
-        return Some((Fragment::unescaped(std::str::from_utf8(plain).ok()?), at));
+fn string<'a>(rest: &'a str, scratch: &'a mut Vec<u8>) -> Option<(Fragment<'a>, usize)> {
+    let bytes = rest.as_bytes();
+    let plain = plain_run(bytes);
+    if bytes.get(plain) == Some(&b'"') {
+        return Some((Fragment::unescaped(rest.get(..plain)?), plain));
     }
     scratch.clear();
-    scratch.extend_from_slice(plain);
-    let mut after = after;
-    loop {
-        let length = match *after {
-            [b'"', ..] => break,
-            [b'\\', b'u', ..] => {
-                let hex = std::str::from_utf8(after.get(2..6)?).ok()?;
-                let hex = Some(hex).filter(|hex| hex.bytes().all(|b| b.is_ascii_hexdigit()))?;
-                // Half a character is none; the cursor knows what to do with it.
-                let c = char::from_u32(u32::from_str_radix(hex, 16).ok()?)?;
-                scratch.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
-                6
-            }
-            [b'\\', byte, ..] => {
-                scratch.push(escaped(byte)?);
-                2
-            }
-            _ => return None,
-        };
-        after = after.get(length..)?;
-        let run = plain_run(after);
-        let (plain, rest) = after.split_at_checked(run)?;
-        scratch.extend_from_slice(plain);
-        at += length + run;
-        after = rest;
+    match decode(bytes, 0, scratch) {
+        (length, Stop::Quote) => {
+            let text = simdutf8::basic::from_utf8(scratch).ok()?;
+            Some((Fragment::new(text), length))
+        }
+        // Half a character is none; the cursor knows what to do with it.
+        _ => None,
     }
-    Some((Fragment::new(std::str::from_utf8(scratch).ok()?), at))
 }
 
 /// A plain integer of at most fifteen digits, and its length. What follows it is compared by the caller.

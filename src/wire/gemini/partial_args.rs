@@ -37,19 +37,19 @@ impl<'a> Entry<'a> {
         let mut null = false;
         cursor.members(|cursor, key| {
             match key {
-                "jsonPath" => entry.path = cursor.text()?,
-                "stringValue" => {
+                b"jsonPath" => entry.path = cursor.text()?,
+                b"stringValue" => {
                     let text = cursor.text()?.map(|text| Value::String(text.raw));
                     entry.value = text.or(entry.value);
                 }
-                "numberValue" | "boolValue" if cursor.kind()? != Kind::Null => {
+                b"numberValue" | b"boolValue" if cursor.kind()? != Kind::Null => {
                     entry.value = Some(Value::Scalar(cursor.raw()?));
                 }
-                "nullValue" => {
+                b"nullValue" => {
                     cursor.skip()?;
                     null = true;
                 }
-                "willContinue" => entry.continues = cursor.boolean()?,
+                b"willContinue" => entry.continues = cursor.boolean()?,
                 _ => cursor.skip()?,
             }
             Ok(())

@@ -51,12 +51,12 @@ pub(super) fn read_event<'a>(cursor: &mut Cursor<'a>) -> Result<Event<'a>, Fault
     let mut event = Event::default();
     cursor.members(|cursor, key| {
         match key {
-            "type" => event.kind = cursor.text()?,
-            "output_index" => event.output_index = cursor.integer()?.filter(|index| *index >= 0),
-            "item_id" => event.item_id = Some(cursor.defer()?),
-            "call_id" => event.call_id = cursor.label()?,
-            "name" => event.name = cursor.label()?,
-            "delta" => {
+            b"type" => event.kind = cursor.text()?,
+            b"output_index" => event.output_index = cursor.integer()?.filter(|index| *index >= 0),
+            b"item_id" => event.item_id = Some(cursor.defer()?),
+            b"call_id" => event.call_id = cursor.label()?,
+            b"name" => event.name = cursor.label()?,
+            b"delta" => {
                 let is_null = cursor.kind()? == Kind::Null;
                 event.delta = match cursor.text()? {
                     Some(text) => Piece::Text(text),
@@ -64,11 +64,11 @@ pub(super) fn read_event<'a>(cursor: &mut Cursor<'a>) -> Result<Event<'a>, Fault
                     None => Piece::Absent,
                 };
             }
-            "arguments" | "input" | "text" | "refusal" => {
+            b"arguments" | b"input" | b"text" | b"refusal" => {
                 event.whole = cursor.text()?.or(event.whole)
             }
-            "item" => event.item = Some(Box::new(Item::read(cursor)?)),
-            "response" => event.response = Some(Box::new(read_response(cursor)?)),
+            b"item" => event.item = Some(Box::new(Item::read(cursor)?)),
+            b"response" => event.response = Some(Box::new(read_response(cursor)?)),
             _ => cursor.skip()?,
         }
         Ok(())
@@ -80,19 +80,19 @@ fn read_response<'a>(cursor: &mut Cursor<'a>) -> Result<Response<'a>, Fault> {
     let mut response = Response::default();
     cursor.members(|cursor, key| {
         match key {
-            "status" => response.status = cursor.label()?,
-            "incomplete_details" => {
+            b"status" => response.status = cursor.label()?,
+            b"incomplete_details" => {
                 cursor.members(|cursor, key| {
                     match key {
-                        "reason" => response.reason = cursor.label()?,
+                        b"reason" => response.reason = cursor.label()?,
                         _ => cursor.skip()?,
                     }
                     Ok(())
                 })?;
             }
-            "error" => response.error = error(cursor)?,
-            "usage" => response.usage = Some(cursor.raw()?).filter(|usage| usage.starts_with('{')),
-            "output" => cursor.elements(|cursor| {
+            b"error" => response.error = error(cursor)?,
+            b"usage" => response.usage = Some(cursor.raw()?).filter(|usage| usage.starts_with('{')),
+            b"output" => cursor.elements(|cursor| {
                 response.output.push(Item::read(cursor)?);
                 Ok(())
             })?,

@@ -175,28 +175,29 @@ impl<'a> Item<'a> {
         let mut item = Item::default();
         cursor.members(|cursor, key| {
             match key {
-                "type" => item.kind = cursor.text()?,
-                "id" => item.id = cursor.label()?,
-                "call_id" => item.call_id = cursor.label()?,
-                "name" => item.name = cursor.label()?,
-                "server_label" => item.server_label = cursor.label()?,
-                "status" => item.status = cursor.label()?,
-                "execution" => item.execution = cursor.text()?,
-                "content" => item.content = Some(cursor.raw()?),
-                "summary" => item.summary = Some(cursor.raw()?),
-                "encrypted_content" => {
+                b"type" => item.kind = cursor.text()?,
+                b"id" => item.id = cursor.label()?,
+                b"call_id" => item.call_id = cursor.label()?,
+                b"name" => item.name = cursor.label()?,
+                b"server_label" => item.server_label = cursor.label()?,
+                b"status" => item.status = cursor.label()?,
+                b"execution" => item.execution = cursor.text()?,
+                b"content" => item.content = Some(cursor.raw()?),
+                b"summary" => item.summary = Some(cursor.raw()?),
+                b"encrypted_content" => {
                     item.encrypted = cursor.text()?.filter(|text| !text.raw.is_empty())
                 }
                 _ => {
                     let value = Some(cursor.raw()?).filter(|&value| value != "null");
-                    let (Some(value), name) = (value, |known: &&&str| **known == key) else {
+                    let (Some(value), name) = (value, |known: &&&str| known.as_bytes() == key)
+                    else {
                         return Ok(());
                     };
                     item.arguments
                         .extend(ARGUMENTS.iter().find(name).map(|&name| (name, value)));
                     item.extras
                         .extend(EXTRAS.iter().find(name).map(|&name| (name, value)));
-                    item.in_container |= key == "environment" && is_container(value);
+                    item.in_container |= key == b"environment" && is_container(value);
                 }
             }
             Ok(())
@@ -272,8 +273,8 @@ impl<'a> Item<'a> {
                 cursor
                     .members(|cursor, key| {
                         match key {
-                            "text" => texts.extend(cursor.text()?.map(|text| (kind, text))),
-                            "refusal" => {
+                            b"text" => texts.extend(cursor.text()?.map(|text| (kind, text))),
+                            b"refusal" => {
                                 texts.extend(cursor.text()?.map(|text| (TextKind::Refusal, text)))
                             }
                             _ => cursor.skip()?,
@@ -307,7 +308,7 @@ fn is_container(environment: &str) -> bool {
     let mut found = false;
     let _ = Cursor::new(environment).members(|cursor, key| {
         match key {
-            "type" => {
+            b"type" => {
                 found = cursor
                     .text()?
                     .is_some_and(|kind| kind.raw.starts_with("container"))

@@ -6,7 +6,7 @@
 //! alone is the same call as long as that call is open. What a caller must never get is one call twice (R7), so a doubtful
 //! *restatement* is taken for a known call, while a doubtful *announcement* opens a new one.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use crate::delta::Route;
 
@@ -24,7 +24,7 @@ pub(super) struct Identity<'a> {
 pub(super) struct Seen {
     calls: Vec<Call>,
     /// The newest call under an index.
-    by_index: HashMap<i64, usize>,
+    by_index: BTreeMap<i64, usize>,
     /// The newest call under a call id or item id, former ones of a drifting id included.
     by_id: HashMap<String, usize>,
     /// Two calls were open under one index: a piece is told by its item id first.

@@ -1,0 +1,188 @@
+//! Sixteen bytes at a time: where plain string content ends.
+
+use wide::u8x16;
+
+pub(super) const WIDTH: usize = 16;
+type Block = [u8; WIDTH];
+
+/// A bit for each byte that is a quote, a backslash or a control character, the first byte's lowest.
+#[inline(always)]
+pub(super) fn specials(block: &Block) -> u32 {
+    let bytes = u8x16::new(*block);
+    let quotes = bytes.cmp_eq(u8x16::splat(b'"'));
+    let backslashes = bytes.cmp_eq(u8x16::splat(b'\\'));
+    let controls = bytes.min(u8x16::splat(0x1f)).cmp_eq(bytes);
+    (quotes | backslashes | controls).move_mask() as u32
+}
+
+/// As [`specials`], and of each byte that is not ASCII.
+#[inline(always)]
+fn not_plain_ascii(block: &Block) -> u32 {
+    specials(block) | u8x16::new(*block).move_mask() as u32
+}
+
+/// Where the first quote, backslash or control character from `at` on is, or the end.
+#[inline]
+pub(super) fn next_special(bytes: &[u8], at: usize) -> usize {
+    match first_block(bytes, at) {
+        Some(block) => match specials(block) {
+            0 => first_marked(bytes, at + WIDTH, specials),
+            found => at + found.trailing_zeros() as usize,
+        },
+        None => first_marked(bytes, at, specials),
+    }
+}
+
+/// How many bytes of plain content come before the first that is not, if it is among the first sixteen.
+#[inline(always)]
+pub(super) fn short_plain(bytes: &[u8]) -> Option<usize> {
+    let found = specials(bytes.first_chunk()?);
+    (found != 0).then_some(found.trailing_zeros() as usize)
+}
+
+/// As [`next_special`], or the first byte that is not ASCII.
+#[inline]
+pub(super) fn next_not_plain_ascii(bytes: &[u8], at: usize) -> usize {
+    match first_block(bytes, at) {
+        Some(block) => match not_plain_ascii(block) {
+            0 => first_marked(bytes, at + WIDTH, not_plain_ascii),
+            found => at + found.trailing_zeros() as usize,
+        },
+        None => first_marked(bytes, at, not_plain_ascii),
+    }
+}
+
+/// Passes over string content that begins at `at`, escapes and all: where its closing quote is, or else where to go on byte by
+/// byte, which is at a byte that needs a closer look (a `\u`, what no string may hold) or in the last few bytes, never behind
+/// the first half of an escape.
+///
+/// A run of backslashes escapes the byte after it if its length is odd. Adding the runs' first bits to the runs carries a bit
+/// to the byte after each; whether that is an odd number of bytes on is told by the two bits being of different parity. No
+/// branch depends on where the escapes lie.
+pub(super) fn string_end(bytes: &[u8], mut at: usize) -> Result<usize, usize> {
+    const EVEN: u32 = 0x5555_5555;
+    // The last byte of the block before escapes the first of this one.
+    let mut pending = 0;
+    while let Some(block) = first_block(bytes, at) {
+        let chunk = u8x16::new(*block);
+        let is = |byte| chunk.cmp_eq(u8x16::splat(byte));
+        let mask = |lanes: u8x16| lanes.move_mask() as u32;
+        let backslashes = mask(is(b'\\'));
+        let runs = backslashes & !pending;
+        let first = runs & !(runs << 1);
+        let after = |first| (runs + first) & !runs;
+        let odd = (after(first & EVEN) & !EVEN) | (after(first & !EVEN) & EVEN);
+        let escaped = odd | (pending & !backslashes);
+        let ends = mask(is(b'"')) & !escaped;
+        let inside = ends.wrapping_sub(1) & !ends & 0xffff;
+        let controls = mask(chunk.min(u8x16::splat(0x1f)).cmp_eq(chunk));
+        let simple = (is(b'"') | is(b'\\') | is(b'/'))
+            | (is(b'b') | is(b'f') | is(b'n'))
+            | (is(b'r') | is(b't'));
+        if (controls | (escaped & !mask(simple))) & inside != 0 {
+            break;
+        }
+        if ends != 0 {
+            return Ok(at + ends.trailing_zeros() as usize);
+        }
+        pending = odd >> WIDTH;
+        at += WIDTH;
+    }
+    Err(at - pending as usize)
+}
+
+#[inline(always)]
+pub(super) fn first_block(bytes: &[u8], at: usize) -> Option<&Block> {
+    bytes.get(at..)?.first_chunk()
+}
+
+/// The first byte from `at` on that `marks` marks, or the end.
+#[inline(never)]
+fn first_marked(bytes: &[u8], mut at: usize, marks: impl Fn(&Block) -> u32) -> usize {
+    while let Some(block) = first_block(bytes, at) {
+        let found = marks(block);
+        if found != 0 {
+            return at + found.trailing_zeros() as usize;
+        }
+        at += WIDTH;
+    }
+    let rest = bytes.get(at..).unwrap_or_default();
+    // Fewer bytes are left than a block has: they stand at its end, after some that were looked at already.
+    let mut padded = [0; WIDTH];
+    let found = match bytes.last_chunk() {
+        Some(last) => marks(last) >> (WIDTH - rest.len()),
+        None => {
+            for (place, byte) in padded.iter_mut().zip(rest) {
+                *place = *byte;
+            }
+            marks(&padded)
+        }
+    };
+    at + (found.trailing_zeros() as usize).min(rest.len())
+}
+
+#[cfg(test)]
+#[allow(clippy::indexing_slicing)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_string_ends_at_the_first_quote_after_an_even_run_of_backslashes() {
+        let mut seed = 0x9E37_79B9_u32;
+        for _ in 0..100_000 {
+            let mut next = |bound: u32| {
+                seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                (seed >> 16) % bound
+            };
+            let length = next(60);
+            let mut bytes: Vec<u8> = (0..length)
+                .map(|_| b"\\\\\\\\nt/xyz\"u\x01"[next(13) as usize])
+                .collect();
+            bytes.extend([b'"'; 20]);
+            let mut at = 0;
+            let slow = loop {
+                match bytes[at] {
+                    b'"' => break Ok(at),
+                    b'\\' if b"\"\\/bfnrt".contains(&bytes[at + 1]) => at += 2,
+                    b'\\' | 1 => break Err(at),
+                    _ => at += 1,
+                }
+            };
+            match (string_end(&bytes, 0), slow) {
+                (Ok(end), slow) => assert_eq!(Ok(end), slow),
+                // It stops early, but never on the second byte of an escape.
+                (Err(stop), Ok(end) | Err(end)) => {
+                    assert!(stop <= end && (slow.is_err() || end - stop < 2 * WIDTH));
+                    let run = bytes[..stop].iter().rev().take_while(|b| **b == b'\\');
+                    assert!(run.count() % 2 == 0);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_first_special_byte_is_found_wherever_it_lies() {
+        for length in 0..50 {
+            for from in 0..=length {
+                for at in from..=length {
+                    for special in [b'"', b'\\', 0, 0x1f] {
+                        let mut bytes = vec![0xC3; length];
+                        if at < length {
+                            bytes[at] = special;
+                        }
+                        // What stands before the beginning counts for nothing.
+                        if from > 0 {
+                            bytes[from - 1] = b'"';
+                        }
+                        assert_eq!(next_special(&bytes, from), at);
+                    }
+                    let mut bytes = vec![0x7f; length];
+                    if at < length {
+                        bytes[at] = 0x80;
+                    }
+                    assert_eq!(next_not_plain_ascii(&bytes, from), at);
+                }
+            }
+        }
+    }
+}
