@@ -23,6 +23,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::fmt;
+use std::sync::OnceLock;
 
 /// The arguments of a finished call: the text as sent, and what it means.
 ///
@@ -45,13 +46,16 @@ use std::fmt;
 /// assert_eq!(cut.raw(), r#"{"port":"Ob"#);
 /// # Ok::<(), callstitch::ArgumentsError>(())
 /// ```
-#[derive(Clone, PartialEq)]
+#[derive(Clone)]
 pub struct Arguments {
     raw: String,
-    /// The object's text where it is not `raw`.
+    /// The text that the object is read from, where it is not `raw`.
     text: Option<String>,
-    /// `None` where nothing is stated.
-    object: Option<Map<String, Value>>,
+    /// `None` where nothing is stated. Read when somebody asks: values take up to some forty times their text, and a call that
+    /// is handed on, read into a type of one's own, or refused needs none.
+    object: Option<OnceLock<Map<String, Value>>>,
+    /// The most containers one inside the other that the object was settled with.
+    depth: usize,
     state: ArgumentsState,
     repairs: Vec<Repair>,
     problem: Option<Box<Problem>>,
@@ -88,10 +92,8 @@ impl Arguments {
     #[must_use]
     pub fn settle(text: String, settling: &Settling) -> Self {
         let depth = settling.max_depth.min(json::MAX_DEPTH);
-        if depth == json::MAX_DEPTH
-            && let Ok(object) = serde_json::from_str::<Map<String, Value>>(&text)
-        {
-            return Self::usable(text, None, object, ArgumentsState::Whole, Vec::new());
+        if depth == json::MAX_DEPTH && json::is_object(&text) {
+            return Self::usable(text, None, ArgumentsState::Whole, Vec::new());
         }
         if is_blank(&text) {
             return Self::blank(text, settling.blank);
@@ -108,13 +110,15 @@ impl Arguments {
                 let at = text.find('"').unwrap_or(0);
                 let repairs = vec![Repair::new(RepairKind::Unwrapped, at)];
                 let inner = serde_json::from_str::<String>(&text).ok();
-                Self::usable(text, inner, ended.object, ArgumentsState::Repaired, repairs)
+                Self::usable(text, inner, ArgumentsState::Repaired, repairs)
             }
-            End::Whole => Self::usable(text, None, ended.object, ArgumentsState::Whole, Vec::new()),
-            End::Fault(FaultKind::TooDeep, _) => Self::flagged(text, ended, Vec::new()),
-            End::Cut if !guess_key => Self::flagged(text, ended, Vec::new()),
+            End::Whole => Self::usable(text, None, ArgumentsState::Whole, Vec::new()),
+            End::Fault(FaultKind::TooDeep, _) => {
+                Self::flagged(text, None, ended, Vec::new(), depth)
+            }
+            End::Cut if !guess_key => Self::flagged(text, None, ended, Vec::new(), depth),
             _ => Self::repaired(&text, settling, depth, ended.end == End::Cut)
-                .unwrap_or_else(|| Self::flagged(text, ended, Vec::new())),
+                .unwrap_or_else(|| Self::flagged(text, None, ended, Vec::new(), depth)),
         }
     }
 
@@ -127,13 +131,7 @@ impl Arguments {
         match ended.end {
             End::Whole if !mended.cut => {
                 let state = ArgumentsState::Repaired;
-                Some(Self::usable(
-                    raw,
-                    Some(mended.text),
-                    ended.object,
-                    state,
-                    mended.repairs,
-                ))
+                Some(Self::usable(raw, Some(mended.text), state, mended.repairs))
             }
             // What was mended is still cut, and says so. Its offsets are those of the mended text, and are not kept.
             End::Whole | End::Cut => {
@@ -142,18 +140,26 @@ impl Arguments {
                     dropped_at: None,
                     ..ended
                 };
-                Some(Self::flagged(raw, ended, mended.repairs))
+                Some(Self::flagged(
+                    raw,
+                    Some(mended.text),
+                    ended,
+                    mended.repairs,
+                    depth,
+                ))
             }
             End::Fault(FaultKind::TooDeep, at) => {
                 let end = End::Fault(FaultKind::TooDeep, at.min(raw.len()));
                 Some(Self::flagged(
                     raw,
+                    Some(mended.text),
                     json::Ended {
                         end,
                         dropped_at: None,
                         ..ended
                     },
                     mended.repairs,
+                    depth,
                 ))
             }
             End::Fault(..) => None,
@@ -182,6 +188,7 @@ impl Arguments {
             raw: text,
             text: None,
             object: None,
+            depth: json::MAX_DEPTH,
             state,
             repairs: Vec::new(),
             problem,
@@ -206,7 +213,9 @@ impl Arguments {
         match value {
             Value::Object(object) => {
                 let raw = to_text(&object);
-                Self::usable(raw, None, object, ArgumentsState::Whole, Vec::new())
+                let mut whole = Self::usable(raw, None, ArgumentsState::Whole, Vec::new());
+                whole.object = Some(OnceLock::from(object));
+                whole
             }
             Value::Null => Self::default(),
             Value::String(text) if json::trim(&text).starts_with('"') && !is_blank(&text) => {
@@ -231,9 +240,9 @@ impl Arguments {
         let mut settled = Self::settle(chosen.to_owned(), settling);
         if settled.is_usable() {
             settled.state = ArgumentsState::Repaired;
-            settled.text.get_or_insert_with(|| chosen.to_owned());
         }
-        settled.raw = raw;
+        let chosen = std::mem::replace(&mut settled.raw, raw);
+        settled.text.get_or_insert(chosen);
         settled.repairs.splice(0..0, repairs);
         settled
     }
@@ -250,8 +259,8 @@ impl Arguments {
                 ..Settling::default()
             },
         );
-        damaged.raw = raw;
-        damaged.text = None;
+        let before = std::mem::replace(&mut damaged.raw, raw);
+        damaged.text.get_or_insert(before);
         damaged.state = ArgumentsState::Malformed;
         damaged.problem = Some(Box::new(Problem::new(why, at)));
         damaged
@@ -270,7 +279,6 @@ impl Arguments {
     /// Flags arguments as cut although their text is whole: nothing vouches for an empty object at a bare end of the body.
     pub(crate) fn flag_truncated(&mut self) {
         self.state = ArgumentsState::Truncated;
-        self.text = None;
         self.problem = Some(Box::new(Problem::new(
             ProblemKind::Truncated,
             self.raw.len(),
@@ -304,32 +312,25 @@ impl Arguments {
         let Some(text) = f(&self.raw) else {
             return self;
         };
-        match serde_json::from_str::<Map<String, Value>>(&text) {
-            Ok(object) => {
-                let repairs = vec![Repair::new(RepairKind::Hook, 0)];
-                Self::usable(
-                    self.raw,
-                    Some(text),
-                    object,
-                    ArgumentsState::Repaired,
-                    repairs,
-                )
-            }
-            Err(_) => self,
+        if !json::is_object(&text) {
+            return self;
         }
+        let repairs = vec![Repair::new(RepairKind::Hook, 0)];
+        Self::usable(self.raw, Some(text), ArgumentsState::Repaired, repairs)
     }
 
+    /// Arguments whose text, or the one beside it, is an object's.
     fn usable(
         raw: String,
         text: Option<String>,
-        object: Map<String, Value>,
         state: ArgumentsState,
         repairs: Vec<Repair>,
     ) -> Self {
         Arguments {
             raw,
             text,
-            object: Some(object),
+            object: Some(OnceLock::new()),
+            depth: json::MAX_DEPTH,
             state,
             repairs,
             problem: None,
@@ -341,7 +342,6 @@ impl Arguments {
             Blank::Object => Self::usable(
                 raw,
                 Some("{}".to_owned()),
-                Map::new(),
                 ArgumentsState::Whole,
                 Vec::new(),
             ),
@@ -352,6 +352,7 @@ impl Arguments {
                     raw,
                     text: None,
                     object: None,
+                    depth: json::MAX_DEPTH,
                     state,
                     repairs: Vec::new(),
                     problem,
@@ -360,7 +361,13 @@ impl Arguments {
         }
     }
 
-    fn flagged(raw: String, ended: json::Ended, repairs: Vec<Repair>) -> Self {
+    fn flagged(
+        raw: String,
+        text: Option<String>,
+        ended: json::Ended,
+        repairs: Vec<Repair>,
+        depth: usize,
+    ) -> Self {
         let (state, kind, at) = match ended.end {
             End::Fault(FaultKind::TooDeep, at) => (
                 ArgumentsState::TooDeep,
@@ -376,8 +383,9 @@ impl Arguments {
             .with_second_object(second);
         Arguments {
             raw,
-            text: None,
-            object: Some(ended.object),
+            text,
+            object: Some(OnceLock::new()),
+            depth,
             state,
             repairs,
             problem: Some(Box::new(problem)),
@@ -402,16 +410,19 @@ impl Arguments {
         &self.raw
     }
 
-    /// The arguments as an object. Free.
+    /// The arguments as an object. The first look reads the text, O(n), and keeps what it found; later ones are free.
     ///
     /// # Errors
     ///
     /// Unless the text is whole or repaired.
     pub fn object(&self) -> Result<&Map<String, Value>, ArgumentsError> {
-        match (self.state, &self.object) {
-            (ArgumentsState::Whole | ArgumentsState::Repaired, Some(object)) => Ok(object),
-            _ => Err(ArgumentsError::refused(self.state, self.problem.as_deref())),
-        }
+        self.text()
+            .and_then(|_| self.recovered())
+            .ok_or_else(|| self.refused())
+    }
+
+    fn refused(&self) -> ArgumentsError {
+        ArgumentsError::refused(self.state, self.problem.as_deref())
     }
 
     /// The arguments as your own type, which may borrow from them.
@@ -433,25 +444,30 @@ impl Arguments {
     /// # Ok::<(), callstitch::ArgumentsError>(())
     /// ```
     pub fn deserialize<'a, T: Deserialize<'a>>(&'a self) -> Result<T, ArgumentsError> {
-        let object = self.object()?;
+        let text = self.text().ok_or_else(|| self.refused())?;
         // The text first: it still has every digit. The object where the text repeats a key, which serde refuses.
-        let text = self.text().unwrap_or_default();
         serde_json::from_str(text)
-            .or_else(|_| T::deserialize(object))
+            .or_else(|error| self.recovered().map_or(Err(error), T::deserialize))
             .map_err(ArgumentsError::mismatch)
     }
 
     /// What the text states, whole or not: for a flagged text what is left of it, `None` when that is nothing known.
-    /// For display and for a person to look at; never to be run unless [`is_usable`](Self::is_usable).
+    /// For display and for a person to look at; never to be run unless [`is_usable`](Self::is_usable). Costs what
+    /// [`object`](Self::object) does.
     #[must_use]
     pub fn recovered(&self) -> Option<&Map<String, Value>> {
-        self.object.as_ref()
+        let object = self.object.as_ref()?;
+        Some(object.get_or_init(|| {
+            let text = self.text.as_deref().unwrap_or(&self.raw);
+            let whole = self.is_usable().then(|| json::object(text)).flatten();
+            whole.unwrap_or_else(|| json::recover(text, self.depth).object)
+        }))
     }
 
     /// The object, or `{}` where there is none to be had: a total function, for what must show something.
     #[must_use]
     pub fn map(&self) -> Cow<'_, Map<String, Value>> {
-        Cow::Borrowed(self.object.as_ref().unwrap_or_else(|| json::empty()))
+        Cow::Borrowed(self.recovered().unwrap_or_else(|| json::empty()))
     }
 
     /// Always an object's text, for the wires that demand one: the text as sent where it is one, else the repaired or
@@ -468,18 +484,16 @@ impl Arguments {
     /// ```
     #[must_use]
     pub fn to_json(&self) -> String {
-        match (self.state, &self.text, &self.object) {
-            (ArgumentsState::Whole | ArgumentsState::Repaired, Some(text), _) => text.clone(),
-            (ArgumentsState::Whole, None, _) => self.raw.clone(),
-            (_, _, Some(object)) => to_text(object),
-            _ => "{}".to_owned(),
+        match self.text() {
+            Some(text) => text.to_owned(),
+            None => self.recovered().map_or_else(|| "{}".to_owned(), to_text),
         }
     }
 
     /// The text of the object, as it is spelled; `None` unless the arguments are whole or repaired.
     pub(crate) fn text(&self) -> Option<&str> {
-        self.object().ok()?;
-        Some(self.text.as_deref().unwrap_or(&self.raw))
+        let object = matches!(self.state, ArgumentsState::Whole | ArgumentsState::Repaired);
+        object.then(|| self.text.as_deref().unwrap_or(&self.raw))
     }
 
     /// What was done to the text, in the order of the text. At most [`Repair::LISTED`] are listed.
@@ -540,16 +554,26 @@ impl Arguments {
     }
 }
 
+/// The same text, read in the same way: what was looked at makes no difference.
+impl PartialEq for Arguments {
+    fn eq(&self, other: &Self) -> bool {
+        let alike = self.state == other.state
+            && self.raw == other.raw
+            && self.repairs == other.repairs
+            && self.problem == other.problem;
+        // Of usable arguments the text says all; what a flagged text states may have been stored apart from it.
+        alike
+            && match (self.text(), other.text()) {
+                (Some(one), Some(two)) => one == two,
+                _ => self.recovered() == other.recovered(),
+            }
+    }
+}
+
 impl Default for Arguments {
     /// `{}`, whole.
     fn default() -> Self {
-        Self::usable(
-            "{}".to_owned(),
-            None,
-            Map::new(),
-            ArgumentsState::Whole,
-            Vec::new(),
-        )
+        Self::usable("{}".to_owned(), None, ArgumentsState::Whole, Vec::new())
     }
 }
 

@@ -14,10 +14,13 @@ use crate::arguments::RepairLevel;
 /// - `max_total_arguments_bytes` × 2, for the texts of open calls, which grow by half, and what they carry besides, and
 /// - `max_calls` × (1 KiB and a few texts of `max_name_bytes`), and
 /// - the events that were not taken out yet: those of the last chunk where each push is drained. A call that ended holds its
-///   text and its value; a value of many small numbers takes some forty times its text.
+///   text, and
+/// - the values of one text at a time, while it is read to its end because it is no whole object: many small numbers take some
+///   fifty times their text, and as much again for a moment while they grow.
 ///
-/// Live views that are looked at, and calls with field events, hold their values besides. `tests/alloc.rs` and
-/// `tests/attacks.rs` hold these bounds against bodies that aim at them.
+/// What is looked at holds its values besides: live views, calls with field events, and calls that ended once
+/// [`Arguments::object`](crate::Arguments::object) was asked for. `tests/alloc.rs` and `tests/attacks.rs` hold these bounds
+/// against bodies that aim at them.
 ///
 /// # Examples
 ///

@@ -9,6 +9,7 @@
 //! reader    the one grammar reader, growing one tree
 //! partial   the reader as a live view, lazily:            what does it state so far?
 //! recover   the same reader run to the end, with a report
+//! value     whole texts through serde_json, kept or only checked
 //! repair    text to text: mends what is malformed, so that the same reader can read it
 //! ```
 
@@ -22,6 +23,7 @@ mod recover;
 mod repair;
 mod scan;
 mod text;
+mod value;
 
 pub(crate) use cursor::join_halves;
 pub use events::{FieldEvent, FieldKind, FieldPath, FieldValue, PathSegment};
@@ -32,6 +34,7 @@ pub use recover::{FaultKind, Fidelity};
 pub(crate) use repair::repair;
 pub use repair::{Repair, RepairKind, RepairLevel};
 pub(crate) use scan::Scan;
+pub(crate) use value::{is_object, object, value};
 
 use serde_json::{Map, Value};
 use std::sync::OnceLock;

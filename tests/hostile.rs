@@ -148,6 +148,10 @@ fn what_the_fuzzer_found_stays_found() {
     // A repair inside an encoded text was told at an offset behind its end: half of a character counted as both.
     fuzz_bodies::arguments(b"9\0\0\x17\0 \x02\x07\0\0\x02\0\0~\x07\"{\\\"\0\0\0\0\0\\ud83d\0");
     fuzz_bodies::arguments(b"\x09\x07\"{\\x\\\"a\0\\\":1,}\"");
+    // A member that no other wire knows was an extra, and on the one that knows it the kind of the call.
+    fuzz_bodies::history(
+        br#"{"type":"tool_use","id":"t","name":"f","ioput":{"a":[1]},"custom":{"4ype":"direct"}}"#,
+    );
 }
 
 /// With an environment variable naming a folder, the corpus is written there for the coverage-guided fuzzer.

@@ -1,9 +1,10 @@
 //! The stored form of arguments: everything they hold, in words that read back as the same.
 
 use std::borrow::Cow;
+use std::sync::OnceLock;
 
 use super::{Arguments, ArgumentsState, Blank, Problem, ProblemKind, Settling, to_text};
-use crate::json::{FaultKind, PathSegment, Repair, RepairLevel};
+use crate::json::{self, FaultKind, PathSegment, Repair, RepairLevel};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -56,7 +57,7 @@ impl<'a> ArgumentsForm<'a> {
     fn into_object(self) -> Option<Map<String, Value>> {
         match self {
             ArgumentsForm::Object(object) => Some(object.into_owned()),
-            ArgumentsForm::Text(text) => serde_json::from_str(&text).ok(),
+            ArgumentsForm::Text(text) => json::object(&text),
         }
     }
 }
@@ -145,7 +146,7 @@ impl Arguments {
             ..StoredArguments::default()
         };
         let Ok(object) = self.object() else {
-            stored.recovered = self.object.as_ref().map(ArgumentsForm::of);
+            stored.recovered = self.recovered().map(ArgumentsForm::of);
             return (ArgumentsForm::Text(Cow::Borrowed(&self.raw)), stored);
         };
         let mut form = ArgumentsForm::of(object);
@@ -202,16 +203,11 @@ impl Arguments {
                 let text = stored.repaired.map(Cow::into_owned);
                 let text = text.or_else(|| object.as_ref().map(to_text));
                 let raw = raw.or_else(|| text.clone()).unwrap_or_default();
-                let object = text
-                    .as_deref()
-                    .and_then(|text| serde_json::from_str(text).ok());
-                match object {
-                    Some(object) => {
-                        let repairs = stored.repairs.into_owned();
-                        // What was stored is the text that is spelled, where it is not the text as sent.
-                        Self::usable(raw, text, object, state, repairs)
-                    }
-                    None => Self::settle(raw, &Settling::default()),
+                if text.as_deref().is_some_and(json::is_object) {
+                    // What was stored is the text that is spelled, where it is not the text as sent.
+                    Self::usable(raw, text, state, stored.repairs.into_owned())
+                } else {
+                    Self::settle(raw, &Settling::default())
                 }
             }
             _ => {
@@ -234,7 +230,8 @@ impl Arguments {
                 Arguments {
                     raw: settled.raw,
                     text: None,
-                    object: recovered,
+                    object: recovered.map(OnceLock::from),
+                    depth: json::MAX_DEPTH,
                     state,
                     repairs: stored.repairs.into_owned(),
                     problem,
@@ -263,7 +260,7 @@ impl Arguments {
             self.flag(ProblemKind::Lost, 0);
         }
         if recovered.is_some() {
-            self.object = recovered;
+            self.object = recovered.map(OnceLock::from);
         }
         self
     }

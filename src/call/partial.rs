@@ -5,14 +5,13 @@ mod merge;
 use std::fmt;
 
 use serde::de::IgnoredAny;
-use serde_json::Map;
 
 use super::settle::{Sources, says_nothing, settle};
 use super::{CallIndex, Evidence, Parts, ToolCall, ToolName};
 use crate::anomaly::AnomalyKind;
 use crate::arguments::{Arguments, PartialArguments, ProblemKind, Settling};
 use crate::delta::{ArgumentsPart, CallDelta, Executor, Fragment, ToolKind};
-use crate::json::{FieldEvent, MAX_DEPTH, PartialReader, Scan, join_halves};
+use crate::json::{self, FieldEvent, MAX_DEPTH, PartialReader, Scan, join_halves};
 
 pub use merge::MergeError;
 
@@ -510,7 +509,7 @@ impl PartialCall {
                 .then_some(AnomalyKind::RestatedDiffers);
             anomalies[1] = settled.duplicate.then_some(AnomalyKind::DuplicateText);
             let mut arguments = settled.arguments;
-            if closing.unconfirmed && arguments.object().is_ok_and(Map::is_empty) {
+            if closing.unconfirmed && arguments.text().is_some_and(says_nothing) {
                 arguments.flag_truncated();
             }
             arguments.refuse_to_choose();
@@ -519,7 +518,7 @@ impl PartialCall {
         let (id, synthetic_id) = closing.id;
         let extras = self.extras.into_iter();
         let extras = extras
-            .filter_map(|(name, raw)| Some((name, serde_json::from_str(&raw).ok()?)))
+            .filter_map(|(name, raw)| Some((name, json::value(&raw)?)))
             .collect();
         let given = self.given.map(|given| *given).unwrap_or_default();
         let mut evidence = closing.evidence;

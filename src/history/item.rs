@@ -59,6 +59,8 @@ pub(super) fn takes(format: HistoryFormat, key: &str, value: &Value) -> bool {
         "namespace" | "pending_safety_checks" | "environment" | "container_id" | "fingerprint" => {
             format == HistoryFormat::OpenAiResponses
         }
+        // There they say what kind of call it is, which an extra of another wire must not.
+        "custom" | "function" => format != HistoryFormat::OpenAiChat,
         // One name on two wires, and two vocabularies.
         "caller" => match value.get("type").and_then(Value::as_str) {
             Some("direct") => {

@@ -39,7 +39,11 @@ pub(super) fn function_item(call: &ToolCall, id: &str) -> Members {
 pub(super) fn read_call(item: &Value) -> Read<ToolCall> {
     let id = Some(read::required(item, "id")?);
     let extras = read::extras(item, &["id", "type", "function", "custom", "index"]);
-    if let Some(custom) = item.get("custom").filter(|custom| custom.is_object()) {
+    // An item that has both is what its type says.
+    let custom = item.get("custom").filter(|custom| {
+        custom.is_object() && (read::is(item, "type", "custom") || item.get("function").is_none())
+    });
+    if let Some(custom) = custom {
         let input = read::text(custom, "input").unwrap_or_default();
         let arguments = Arguments::free_form(input, false);
         return read::call(id, read::required(custom, "name")?, arguments, extras);

@@ -228,9 +228,9 @@ fn judge(
     if plain != tool.is_free_form() {
         return Err(Refusal::new(RefusalKind::WrongForm, call));
     }
-    let Ok(object) = arguments.object() else {
+    if plain {
         return Ok(None);
-    };
+    }
     if !arguments.is_within(tools.repair_level()) {
         return Err(Refusal::repaired(call));
     }
@@ -238,7 +238,7 @@ fn judge(
     if !problems.is_empty() {
         return Err(Refusal::mismatch(call, problems));
     }
-    let checked = tool.checked(object);
+    let checked = tool.checked(arguments);
     let checked = checked.map_err(|problems| Refusal::mismatch(call, problems))?;
     let fits = tool.fits(arguments, checked.as_ref());
     fits.map_err(|error| Refusal::unfit(call, &error))?;

@@ -275,9 +275,12 @@ impl Tool {
     }
 
     /// What the tool's check makes of the arguments; `None` where it has none.
-    pub(super) fn checked(&self, object: &Object) -> Result<Option<Object>, Problems> {
-        let check = self.check.as_ref();
-        check.map(|check| check(object)).transpose()
+    pub(super) fn checked(&self, arguments: &Arguments) -> Result<Option<Object>, Problems> {
+        let Some(check) = &self.check else {
+            return Ok(None);
+        };
+        let object = arguments.object().ok();
+        object.map(|object| check(object)).transpose()
     }
 
     /// Whether the handler can read the arguments.

@@ -61,15 +61,15 @@ impl ToolCall {
             content,
             variants: &variants,
         });
-        let read = match (read, self.arguments().object()) {
-            // A text that repeats a key, which serde refuses; its object has the last one.
-            (Err(_), Ok(object)) if variants.known.get() => T::deserialize(Call {
+        // A text that repeats a key, which serde refuses; its object has the last one.
+        let read = read.or_else(|error| match self.arguments().object() {
+            Ok(object) if variants.known.get() => T::deserialize(Call {
                 call: self,
                 content: Content::Object(object),
                 variants: &variants,
             }),
-            (read, _) => read,
-        };
+            _ => Err(error),
+        });
         let flagged = Refusal::of_state(self);
         match read {
             Ok(value) => flagged.map_or(Ok(value), Err),
@@ -111,11 +111,9 @@ enum Content<'a> {
 impl<'a> Content<'a> {
     fn of(call: &'a ToolCall) -> Self {
         let arguments = call.arguments();
-        match (arguments.state(), arguments.object()) {
+        match (arguments.state(), arguments.text()) {
             (ArgumentsState::FreeForm, _) => Content::Text(arguments.raw()),
-            (_, Ok(object)) => arguments
-                .text()
-                .map_or(Content::Object(object), Content::Json),
+            (_, Some(text)) => Content::Json(text),
             _ => Content::Nothing,
         }
     }

@@ -1,7 +1,7 @@
 //! What stands around the object: fences, tags, prose, placeholders, a string, a second object.
 
 use super::super::recover::WrapperOffsets;
-use super::super::{is_space, trim};
+use super::super::{is_space, object, trim};
 use super::{
     Mended, Reach, Refused, Repair, RepairKind, Rewriter, comment_length, is_odd_space, unescape,
 };
@@ -192,7 +192,7 @@ impl Rewriter<'_> {
                 }
                 let first = match held.take() {
                     Some(first) => first,
-                    None => serde_json::from_str(&self.out).map_err(|_| Refused)?,
+                    None => object(&self.out).ok_or(Refused)?,
                 };
                 let kept = std::mem::take(&mut self.out);
                 let reach = self.object()?;
@@ -204,8 +204,7 @@ impl Rewriter<'_> {
                     }
                     continue;
                 }
-                let second: Map<String, Value> =
-                    serde_json::from_str(&self.out).map_err(|_| Refused)?;
+                let second = object(&self.out).ok_or(Refused)?;
                 if first.is_empty() && !second.is_empty() {
                     self.note(RepairKind::Placeholder, first_at);
                     first_at = at;
