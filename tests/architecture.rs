@@ -117,7 +117,7 @@ struct Source {
     code: String,
     /// The code with every string literal emptied.
     bare: String,
-    /// The lines of the file, comments too, without tests at its foot.
+    /// The lines of the file, comments too, without examples and without tests at its foot.
     lines: usize,
 }
 
@@ -185,9 +185,15 @@ fn sources_and_command() -> Vec<Source> {
     sources
 }
 
-/// The lines above the tests at a file's foot.
+/// The lines above the tests at a file's foot, without examples: whoever reads the house passes over them.
 fn lines_without_tests(text: &str) -> usize {
-    let lines: Vec<&str> = text.lines().collect();
+    let mut in_example = false;
+    let mut is_example = |line: &&str| {
+        let fence = line.trim_start().starts_with("/// ```");
+        in_example ^= fence;
+        in_example || fence
+    };
+    let lines: Vec<&str> = text.lines().filter(|line| !is_example(line)).collect();
     let begins = |at: &usize| {
         let mut below = lines[*at..].iter();
         lines[*at] == "#[cfg(test)]"

@@ -16,6 +16,17 @@ use std::fmt;
 ///                       ├─ a prefix of an object ───────▶ Truncated  flagged
 ///                       └─ too many containers ─────────▶ TooDeep    flagged
 /// ```
+///
+/// # Examples
+///
+/// ```
+/// use callstitch::{Arguments, ArgumentsState};
+///
+/// let mended = Arguments::parse(r#"{"port":"Oban",}"#).state();
+/// assert_eq!((mended, mended.is_usable(), mended.as_str()), (ArgumentsState::Repaired, true, "repaired"));
+/// let cut = Arguments::parse(r#"{"port":"Ob"#).state();
+/// assert_eq!((cut, cut.is_usable()), (ArgumentsState::Truncated, false));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -63,6 +74,17 @@ impl fmt::Display for ArgumentsState {
 
 /// What blank text (nothing, white space, or the text `null`) means at a close. Only the caller can know: parameterless
 /// calls arrive blank, and so does a call of which nothing came before the token limit.
+///
+/// # Examples
+///
+/// ```
+/// use callstitch::{Arguments, Blank, Settling};
+///
+/// let ended = Settling::default();
+/// assert!(Arguments::settle(String::new(), &ended).is_usable());
+/// let cut = Settling { blank: Blank::Cut, ..ended };
+/// assert!(!Arguments::settle(String::new(), &cut).is_usable());
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Blank {
     /// The turn ended properly: blank is `{}`, and whole.

@@ -24,7 +24,7 @@ pub use merge::MergeError;
 /// # Examples
 ///
 /// ```
-/// use callstitch::{ToolCallParser, WireFormat};
+/// use callstitch::{Executor, ToolCallParser, ToolKind, WireFormat};
 ///
 /// let mut parser = ToolCallParser::new(WireFormat::OpenAiChat);
 /// let chunk = br#"data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"call_1","function":{"name":"write_note","arguments":"{\"text\":\"Low ti"}}]}}]}
@@ -34,6 +34,9 @@ pub use merge::MergeError;
 /// let call = parser.in_progress().next().unwrap();
 /// assert_eq!(call.name(), Some("write_note"));
 /// assert_eq!(call.arguments().object()["text"], "Low ti");
+/// assert_eq!((call.index().get(), call.choice(), call.wire_index()), (0, 0, Some(0)));
+/// assert_eq!((call.id(), call.kind(), call.executor()), (Some("call_1"), &ToolKind::Function, Executor::Client));
+/// assert_eq!(call.raw(), r#"{"text":"Low ti"#);
 /// ```
 #[derive(Clone)]
 pub struct PartialCall {

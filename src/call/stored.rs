@@ -13,6 +13,17 @@ use crate::delta::{Executor, ToolKind};
 use crate::json::Repair;
 
 /// Whether a stored call had all that it needs. LangChain's two words; [`CallState`] says more.
+///
+/// # Examples
+///
+/// ```
+/// use callstitch::{CallStatus, ToolCall, ToolName};
+///
+/// let name = ToolName::new("get_tide")?;
+/// assert_eq!(ToolCall::new(name.clone(), "{}").status(), CallStatus::Complete);
+/// assert_eq!(ToolCall::new(name, "{").status(), CallStatus::Incomplete);
+/// # Ok::<(), callstitch::EmptyToolName>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CallStatus {
@@ -114,6 +125,15 @@ impl<'de> Deserialize<'de> for ToolCall {
 }
 
 /// A stored value is no call's: it is no object.
+///
+/// # Examples
+///
+/// ```
+/// use callstitch::ToolCall;
+///
+/// let error = ToolCall::from_value(serde_json::json!("no call")).unwrap_err();
+/// assert!(!error.to_string().is_empty());
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StoredCallError(());
 
@@ -215,6 +235,16 @@ impl ToolCall {
     }
 
     /// Whether the call has all that it needs: a name and usable arguments.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{CallStatus, ToolCall, ToolName};
+    ///
+    /// let call = ToolCall::new(ToolName::new("get_tide")?, r#"{"port":"Oban"}"#);
+    /// assert_eq!(call.status(), CallStatus::Complete);
+    /// # Ok::<(), callstitch::EmptyToolName>(())
+    /// ```
     #[must_use]
     pub fn status(&self) -> CallStatus {
         match self.state() {

@@ -14,6 +14,17 @@ const NAMES: usize = 20;
 const CHARS: usize = 200;
 
 /// Why a call is not run.
+///
+/// # Examples
+///
+/// ```
+/// use callstitch::{RefusalKind, ToolCall, ToolName, ToolSet};
+///
+/// let call = ToolCall::builtin(ToolName::new("web_search")?, "{}");
+/// let refusal = ToolSet::new().resolve(&call).into_refusal().unwrap();
+/// assert_eq!(refusal.kind(), RefusalKind::ProviderExecuted);
+/// # Ok::<(), callstitch::EmptyToolName>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum RefusalKind {
@@ -54,6 +65,9 @@ pub enum RefusalKind {
 ///     refusal.feedback(),
 ///     "There is no tool named get_tides. Did you mean get_tide? The tools are: get_tide.",
 /// );
+/// assert_eq!((refusal.tool(), refusal.nearest()), ("get_tides", Some("get_tide")));
+/// assert_eq!(refusal.known(), ["get_tide"]);
+/// assert!(refusal.problems().is_empty() && refusal.problem().is_none()); // the arguments are not to blame
 /// # Ok::<(), callstitch::EmptyToolName>(())
 /// ```
 #[derive(Clone, PartialEq)]
