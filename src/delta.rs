@@ -441,6 +441,16 @@ pub enum ClosedBy {
     Markup,
 }
 
+impl ClosedBy {
+    /// Whether it vouches for the text being all there: neither a bare end, an error, nor a call that never counted.
+    pub(crate) fn vouches(self) -> bool {
+        !matches!(
+            self,
+            ClosedBy::Unconfirmed | ClosedBy::Error | ClosedBy::Restart | ClosedBy::Mirrored
+        )
+    }
+}
+
 /// What a finish reason means, whatever the provider's spelling.
 ///
 /// # Examples

@@ -6,13 +6,13 @@ use std::fmt;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use super::{CallIndex, CallState, Evidence, Parts, ToolCall, ToolName};
+use super::{CallIndex, Evidence, Parts, ToolCall, ToolName};
 use crate::arguments::{Arguments, ArgumentsForm, ArgumentsState, StoredArguments, StoredProblem};
 use crate::config::default_ids;
 use crate::delta::{Executor, ToolKind};
 use crate::json::Repair;
 
-/// Whether a stored call had all that it needs. LangChain's two words; [`CallState`] says more.
+/// Whether a stored call had all that it needs. LangChain's two words; [`CallState`](super::CallState) says more.
 ///
 /// # Examples
 ///
@@ -140,7 +140,7 @@ pub struct StoredCallError(());
 impl ToolCall {
     /// Reads a stored call: the stable form, the command line's lines, and the maps that other systems keep, flat or with the
     /// OpenAI nesting. Arguments may be an object, text, text in text, `null` or absent; an id that is missing is made; a name
-    /// that is missing leaves the call [unnamed](CallState::Unnamed). Unknown members are ignored.
+    /// that is missing leaves the call [unnamed](super::CallState::Unnamed). Unknown members are ignored.
     ///
     /// A word that says the call is usable is no proof: its text is read again.
     ///
@@ -247,9 +247,10 @@ impl ToolCall {
     /// ```
     #[must_use]
     pub fn status(&self) -> CallStatus {
-        match self.state() {
-            CallState::Whole | CallState::Repaired | CallState::FreeForm => CallStatus::Complete,
-            _ => CallStatus::Incomplete,
+        if self.is_usable() {
+            CallStatus::Complete
+        } else {
+            CallStatus::Incomplete
         }
     }
 

@@ -4,7 +4,6 @@ use std::fmt::{self, Write};
 
 use crate::arguments::{Arguments, ArgumentsError, Problem};
 use crate::call::{CallState, ToolCall};
-use crate::delta::ClosedBy;
 
 /// Schema problems that are told.
 pub(super) const PROBLEMS: usize = 5;
@@ -151,8 +150,7 @@ impl Refusal {
             .finish_reason
             .as_deref()
             .or(evidence.status.as_deref());
-        let broke_off = matches!(evidence.closed_by, ClosedBy::Unconfirmed | ClosedBy::Error);
-        self.0.by_limit = !broke_off && reason.is_some_and(is_limit);
+        self.0.by_limit = evidence.closed_by.vouches() && reason.is_some_and(is_limit);
         self
     }
 
