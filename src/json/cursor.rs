@@ -52,6 +52,8 @@ pub(crate) struct Cursor<'a> {
     text: &'a str,
     at: usize,
     depth: u32,
+    /// It passed over what serde_json looks at more closely: a `\u` escape, a number that may be out of range.
+    doubtful: bool,
     log: Option<&'a RefCell<Log>>,
 }
 
@@ -69,6 +71,9 @@ pub(crate) struct Log {
 /// serde_json's own limit on nesting.
 const MAX_DEPTH: u32 = 127;
 
+/// A number of so many characters without an exponent is in range.
+const SURE_DIGITS: usize = 300;
+
 type Step<T> = Result<T, Fault>;
 
 impl<'a> Cursor<'a> {
@@ -77,8 +82,17 @@ impl<'a> Cursor<'a> {
             text,
             at: 0,
             depth: 0,
+            doubtful: false,
             log: None,
         }
+    }
+
+    /// Whether a text is an object's for certain, as serde_json has it; `false` says nothing. Several times as fast.
+    pub(crate) fn is_surely_object(text: &str) -> bool {
+        let mut cursor = Cursor::new(text);
+        let read =
+            cursor.kind() == Ok(Kind::Object) && cursor.skip().and_then(|()| cursor.end()).is_ok();
+        read && !cursor.doubtful
     }
 
     /// A cursor that notes in `log` what it skips.
@@ -289,6 +303,7 @@ impl<'a> Cursor<'a> {
             text: value,
             at: from,
             depth: 0,
+            doubtful: false,
             log: None,
         };
         // The value was checked: punctuation and literals can be stepped over one by one.
@@ -450,6 +465,7 @@ impl<'a> Cursor<'a> {
                 Ok(())
             }
             Some(b'u') => {
+                self.doubtful = true;
                 self.at += 1;
                 for _ in 0..4 {
                     if !self.byte().is_some_and(|b| b.is_ascii_hexdigit()) {
@@ -493,6 +509,7 @@ impl<'a> Cursor<'a> {
 
     #[inline]
     fn number(&mut self) -> Step<()> {
+        let from = self.at;
         if self.byte() == Some(b'-') {
             self.at += 1;
         }
@@ -506,11 +523,13 @@ impl<'a> Cursor<'a> {
         }
         if let Some(b'e' | b'E') = self.byte() {
             self.at += 1;
+            self.doubtful = true;
             if let Some(b'+' | b'-') = self.byte() {
                 self.at += 1;
             }
             self.digits()?;
         }
+        self.doubtful |= self.at - from > SURE_DIGITS;
         Ok(())
     }
 
