@@ -20,7 +20,7 @@ use std::ops::Range;
 
 use super::block::{next_special, short_plain, string_end};
 use string::escaped;
-pub(crate) use string::{Stop, Text, ascii_string, decode, join_halves, plain_run};
+pub(crate) use string::{Stop, Text, ascii_string, decode, join_halves, plain_run, short_integer};
 
 /// The document is not JSON where its cursor stands ([`Cursor::place`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
