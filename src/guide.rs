@@ -49,5 +49,6 @@ chapters! {
     #[cfg(feature = "stream")]
     from_a_hand_written_accumulator "guide/from_a_hand_written_accumulator.md",
     platforms "guide/platforms.md",
+    #[cfg(feature = "stream")]
     compared "guide/compared.md",
 }
