@@ -2,12 +2,12 @@
 
 use wide::u8x16;
 
-pub(super) const WIDTH: usize = 16;
+const WIDTH: usize = 16;
 type Block = [u8; WIDTH];
 
 /// A bit for each byte that is a quote, a backslash or a control character, the first byte's lowest.
 #[inline(always)]
-pub(super) fn specials(block: &Block) -> u32 {
+fn specials(block: &Block) -> u32 {
     let bytes = u8x16::new(*block);
     let quotes = bytes.cmp_eq(u8x16::splat(b'"'));
     let backslashes = bytes.cmp_eq(u8x16::splat(b'\\'));
@@ -31,6 +31,17 @@ pub(super) fn next_special(bytes: &[u8], at: usize) -> usize {
         },
         None => first_marked(bytes, at, specials),
     }
+}
+
+/// Two blocks, and where in them the first quote, backslash or control character is.
+#[inline(always)]
+pub(super) fn special_of_two(bytes: &[u8], at: usize) -> Option<(&[u8; 2 * WIDTH], Option<usize>)> {
+    let blocks: &[u8; 2 * WIDTH] = bytes.get(at..)?.first_chunk()?;
+    let found = specials(blocks.first_chunk()?) | specials(blocks.last_chunk()?) << WIDTH;
+    Some((
+        blocks,
+        (found != 0).then_some(found.trailing_zeros() as usize),
+    ))
 }
 
 /// How many bytes of plain content come before the first that is not, if it is among the first sixteen.
@@ -92,7 +103,7 @@ pub(super) fn string_end(bytes: &[u8], mut at: usize) -> Result<usize, usize> {
 }
 
 #[inline(always)]
-pub(super) fn first_block(bytes: &[u8], at: usize) -> Option<&Block> {
+fn first_block(bytes: &[u8], at: usize) -> Option<&Block> {
     bytes.get(at..)?.first_chunk()
 }
 

@@ -55,11 +55,13 @@ pub(crate) struct Cursor<'a> {
     log: Option<&'a RefCell<Log>>,
 }
 
-/// The strings and numbers of a document that were skipped, and the integers that were read.
+/// The strings and numbers of a document that were skipped, and the texts and integers that were read.
 #[derive(Debug, Default)]
 pub(crate) struct Log {
     /// Where each skipped string stands, without its quotes, and each skipped number.
     pub(crate) skipped: Vec<Range<usize>>,
+    /// Where each text that was read and holds an escape stands, without its quotes.
+    pub(crate) escaped: Vec<Range<usize>>,
     /// Where each integer that was read stands, without quotes, and its value.
     pub(crate) integers: Vec<(Range<usize>, i64)>,
 }
@@ -165,11 +167,16 @@ impl<'a> Cursor<'a> {
     /// A string; `None` for any other value, which is skipped.
     #[inline]
     pub(crate) fn text(&mut self) -> Step<Option<Text<'a>>> {
-        if self.peek_token()? == b'"' {
-            return self.string().map(Some);
+        if self.peek_token()? != b'"' {
+            self.skip()?;
+            return Ok(None);
         }
-        self.skip()?;
-        Ok(None)
+        let from = self.at + 1;
+        let text = self.string()?;
+        if let (true, Some(log)) = (text.escaped, self.log) {
+            log.borrow_mut().escaped.push(from..self.at - 1);
+        }
+        Ok(Some(text))
     }
 
     /// A string or the text of a number; `None` for anything else and for an absent value: `""`, `null`, `"null"`

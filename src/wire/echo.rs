@@ -188,11 +188,15 @@ impl Echo {
         };
         self.log.skipped.clear();
         self.log.integers.clear();
+        self.log.escaped.clear();
         let log = RefCell::new(std::mem::take(&mut self.log));
         let parsed = parse(Cursor::logged(frame.data, &log), &mut listener);
         self.log = log.into_inner();
         let same_epoch = parsed?;
-        let (Listened::One(said, text), true) = (listener.heard, same_epoch) else {
+        let (Listened::One(said, piece), true) = (listener.heard, same_epoch) else {
+            return Ok(());
+        };
+        let Some(text) = piece.place(frame.data, &self.log) else {
             return Ok(());
         };
         let lesson = Lesson::new(frame, said, text, &self.log);

@@ -6,7 +6,7 @@ use super::Said;
 use super::memory::Hole;
 use crate::delta::{ArgumentsPart, CallDelta, Delta, DeltaSink, Fragment, Route};
 use crate::framing::Frame;
-use crate::json::cursor::Log;
+use crate::json::cursor::{Log, Stop, decode};
 
 /// A document that was parsed in full and said one thing.
 #[derive(Debug)]
@@ -63,9 +63,35 @@ pub(super) struct Listener<'s> {
     pub(super) heard: Listened,
 }
 
+/// The text that was said.
+pub(super) enum Piece {
+    /// It stands here in the document, as it is.
+    At(Range<usize>),
+    /// It was decoded.
+    Decoded(String),
+}
+
+impl Piece {
+    /// Where in the document the text stands. A decoded one must be the only text with an escape that says this.
+    pub(super) fn place(self, document: &str, log: &Log) -> Option<Range<usize>> {
+        let said = match self {
+            Piece::At(place) => return Some(place),
+            Piece::Decoded(said) => said,
+        };
+        let mut scratch = Vec::new();
+        let mut places = log.escaped.iter().filter(|place| {
+            scratch.clear();
+            let raw = document.as_bytes().get(place.start..place.end);
+            let (_, stop) = decode(raw.unwrap_or_default(), 0, &mut scratch);
+            stop == Stop::End && scratch == said.as_bytes()
+        });
+        places.next().filter(|_| places.next().is_none()).cloned()
+    }
+}
+
 pub(super) enum Listened {
     Nothing,
-    One(Said, Range<usize>),
+    One(Said, Piece),
     More,
 }
 
@@ -123,14 +149,17 @@ impl Listener<'_> {
             ),
             _ => return None,
         };
-        self.place(text).map(|place| Listened::One(said, place))
+        if text.text.is_empty() || text.low.is_some() || text.high.is_some() {
+            return None;
+        }
+        let piece = self
+            .place(text)
+            .map_or_else(|| Piece::Decoded(text.text.to_owned()), Piece::At);
+        Some(Listened::One(said, piece))
     }
 
     /// Where in the document a text stands, if it stands there as it is, between quotes.
     pub(super) fn place(&self, text: Fragment<'_>) -> Option<Range<usize>> {
-        if text.text.is_empty() || text.low.is_some() || text.high.is_some() {
-            return None;
-        }
         let start = (text.text.as_ptr() as usize).checked_sub(self.data.as_ptr() as usize)?;
         let end = start.checked_add(text.text.len())?;
         let quote = |at: usize| self.data.as_bytes().get(at) == Some(&b'"');
