@@ -8,6 +8,8 @@ mod partial;
 mod problem;
 mod settling;
 mod stored;
+#[cfg(test)]
+mod tests;
 
 pub use crate::json::{
     FaultKind, Fidelity, FieldEvent, FieldKind, FieldPath, FieldValue, PathSegment, Repair,
@@ -18,7 +20,7 @@ pub use partial::{ArgumentsBuffer, PartialArguments, PartialState};
 pub use problem::{ArgumentsError, ArgumentsErrorKind, Problem, ProblemKind};
 pub use settling::{ArgumentsState, Blank, Settling};
 
-use crate::json::{self, End};
+use crate::json;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
@@ -76,94 +78,6 @@ impl Arguments {
     #[must_use]
     pub fn parse(text: impl Into<String>) -> Self {
         Self::settle(text.into(), &Settling::default())
-    }
-
-    /// Settles a text: whole at once if serde_json reads an object; else strict recovery, and the repair ladder on
-    /// malformed text only. Never errors; O(n), no recursion.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use callstitch::{Arguments, Blank, Settling};
-    ///
-    /// let cut = Settling { blank: Blank::Cut, ..Settling::default() };
-    /// assert!(!Arguments::settle(" ".into(), &cut).is_usable());
-    /// ```
-    #[must_use]
-    pub fn settle(text: String, settling: &Settling) -> Self {
-        let depth = settling.max_depth.min(json::MAX_DEPTH);
-        if depth == json::MAX_DEPTH && json::is_object(&text) {
-            return Self::usable(text, None, ArgumentsState::Whole, Vec::new());
-        }
-        if is_blank(&text) {
-            return Self::blank(text, settling.blank);
-        }
-        let ended = json::recover(&text, depth);
-        if ended.wrapped
-            && serde_json::from_str(&text).is_ok_and(|inner: Cow<'_, str>| is_blank(&inner))
-        {
-            return Self::blank(text, settling.blank);
-        }
-        let guess_key = settling.repair == RepairLevel::Guess && ended.in_key;
-        match ended.end {
-            End::Whole if ended.wrapped => {
-                let at = text.find('"').unwrap_or(0);
-                let repairs = vec![Repair::new(RepairKind::Unwrapped, at)];
-                let inner = serde_json::from_str::<String>(&text).ok();
-                Self::usable(text, inner, ArgumentsState::Repaired, repairs)
-            }
-            End::Whole => Self::usable(text, None, ArgumentsState::Whole, Vec::new()),
-            End::Fault(FaultKind::TooDeep, _) => {
-                Self::flagged(text, None, ended, Vec::new(), depth)
-            }
-            End::Cut if !guess_key => Self::flagged(text, None, ended, Vec::new(), depth),
-            _ => Self::repaired(&text, settling, depth, ended.end == End::Cut)
-                .unwrap_or_else(|| Self::flagged(text, None, ended, Vec::new(), depth)),
-        }
-    }
-
-    /// The repair ladder's reading of a malformed text, if it has one.
-    fn repaired(text: &str, settling: &Settling, depth: usize, cut_key: bool) -> Option<Self> {
-        let ended_by_itself = settling.blank == Blank::Object;
-        let mended = json::repair(text, settling.repair, ended_by_itself, cut_key)?;
-        let ended = json::recover(&mended.text, depth);
-        let raw = text.to_owned();
-        match ended.end {
-            End::Whole if !mended.cut => {
-                let state = ArgumentsState::Repaired;
-                Some(Self::usable(raw, Some(mended.text), state, mended.repairs))
-            }
-            // What was mended is still cut, and says so. Its offsets are those of the mended text, and are not kept.
-            End::Whole | End::Cut => {
-                let ended = json::Ended {
-                    end: End::Cut,
-                    dropped_at: None,
-                    ..ended
-                };
-                Some(Self::flagged(
-                    raw,
-                    Some(mended.text),
-                    ended,
-                    mended.repairs,
-                    depth,
-                ))
-            }
-            End::Fault(FaultKind::TooDeep, at) => {
-                let end = End::Fault(FaultKind::TooDeep, at.min(raw.len()));
-                Some(Self::flagged(
-                    raw,
-                    Some(mended.text),
-                    json::Ended {
-                        end,
-                        dropped_at: None,
-                        ..ended
-                    },
-                    mended.repairs,
-                    depth,
-                ))
-            }
-            End::Fault(..) => None,
-        }
     }
 
     /// A custom tool's plain text: no JSON, no repair. `cut` where the turn ended before the text did.
@@ -228,63 +142,6 @@ impl Arguments {
         }
     }
 
-    /// The reading chosen by a room that saw the fragments and not only their sum: `raw` as sent, `chosen` one object's
-    /// text, `repairs` what was done to choose it. Repaired if `chosen` is usable, else flagged for what is wrong with it.
-    #[must_use]
-    pub(crate) fn restated(
-        raw: String,
-        chosen: &str,
-        repairs: Vec<Repair>,
-        settling: &Settling,
-    ) -> Self {
-        let mut settled = Self::settle(chosen.to_owned(), settling);
-        if settled.is_usable() {
-            settled.state = ArgumentsState::Repaired;
-        }
-        let chosen = std::mem::replace(&mut settled.raw, raw);
-        settled.text.get_or_insert(chosen);
-        settled.repairs.splice(0..0, repairs);
-        settled
-    }
-
-    /// Arguments of which a higher room knows that they cannot be believed from the byte `at` on. What the text states
-    /// before that is recovered, whatever the rest says.
-    pub(crate) fn damaged(raw: String, at: usize, why: ProblemKind) -> Self {
-        let before = raw.get(..at).unwrap_or(&raw).to_owned();
-        let mut damaged = Self::settle(
-            before,
-            &Settling {
-                repair: RepairLevel::None,
-                blank: Blank::Cut,
-                ..Settling::default()
-            },
-        );
-        let before = std::mem::replace(&mut damaged.raw, raw);
-        damaged.text.get_or_insert(before);
-        damaged.state = ArgumentsState::Malformed;
-        damaged.problem = Some(Box::new(Problem::new(why, at)));
-        damaged
-    }
-
-    /// Gives up what a text states that holds two objects: in one call, to choose either is to lose the other silently.
-    pub(crate) fn refuse_to_choose(&mut self) {
-        if self
-            .problem()
-            .is_some_and(|problem| problem.second_object().is_some())
-        {
-            self.object = None;
-        }
-    }
-
-    /// Flags arguments as cut although their text is whole: nothing vouches for an empty object at a bare end of the body.
-    pub(crate) fn flag_truncated(&mut self) {
-        self.state = ArgumentsState::Truncated;
-        self.problem = Some(Box::new(Problem::new(
-            ProblemKind::Truncated,
-            self.raw.len(),
-        )));
-    }
-
     fn flag(&mut self, why: ProblemKind, at: usize) {
         self.state = ArgumentsState::Malformed;
         self.object = None;
@@ -334,61 +191,6 @@ impl Arguments {
             state,
             repairs,
             problem: None,
-        }
-    }
-
-    fn blank(raw: String, blank: Blank) -> Self {
-        match blank {
-            Blank::Object => Self::usable(
-                raw,
-                Some("{}".to_owned()),
-                ArgumentsState::Whole,
-                Vec::new(),
-            ),
-            Blank::Cut => {
-                let problem = Some(Box::new(Problem::new(ProblemKind::Blank, raw.len())));
-                let state = ArgumentsState::Truncated;
-                Arguments {
-                    raw,
-                    text: None,
-                    object: None,
-                    depth: json::MAX_DEPTH,
-                    state,
-                    repairs: Vec::new(),
-                    problem,
-                }
-            }
-        }
-    }
-
-    fn flagged(
-        raw: String,
-        text: Option<String>,
-        ended: json::Ended,
-        repairs: Vec<Repair>,
-        depth: usize,
-    ) -> Self {
-        let (state, kind, at) = match ended.end {
-            End::Fault(FaultKind::TooDeep, at) => (
-                ArgumentsState::TooDeep,
-                ProblemKind::Fault(FaultKind::TooDeep),
-                at,
-            ),
-            End::Fault(kind, at) => (ArgumentsState::Malformed, ProblemKind::Fault(kind), at),
-            End::Cut | End::Whole => (ArgumentsState::Truncated, ProblemKind::Truncated, raw.len()),
-        };
-        let second = problem::second_object(&raw, kind, at);
-        let problem = Problem::new(kind, at)
-            .within(ended.open_path, ended.dropped_at)
-            .with_second_object(second);
-        Arguments {
-            raw,
-            text,
-            object: Some(OnceLock::new()),
-            depth,
-            state,
-            repairs,
-            problem: Some(Box::new(problem)),
         }
     }
 
@@ -585,84 +387,4 @@ fn is_blank(text: &str) -> bool {
 fn to_text(object: &Map<String, Value>) -> String {
     // A map of values always has a text; serialising into memory cannot fail.
     serde_json::to_string(object).unwrap_or_else(|_| "{}".to_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(
-        clippy::unwrap_used,
-        clippy::expect_used,
-        clippy::panic,
-        clippy::indexing_slicing
-    )]
-    use super::*;
-
-    #[test]
-    fn a_chosen_reading_is_repaired_and_keeps_the_text_as_sent() {
-        let (raw, chosen) = ("{\"a\"{\"a\":1.0}", "{\"a\":1.0}");
-        let repairs = vec![Repair::new(RepairKind::Restated, 4)];
-        let settled = Arguments::restated(
-            raw.to_owned(),
-            chosen,
-            repairs.clone(),
-            &Settling::default(),
-        );
-        assert_eq!(
-            (settled.state(), settled.raw()),
-            (ArgumentsState::Repaired, raw)
-        );
-        assert_eq!(
-            (settled.to_json().as_str(), settled.repairs()),
-            (chosen, &repairs[..])
-        );
-        let cut = Arguments::restated(raw.to_owned(), "{\"a\":", repairs, &Settling::default());
-        assert_eq!((cut.state(), cut.raw()), (ArgumentsState::Truncated, raw));
-    }
-
-    #[test]
-    fn arguments_with_a_part_missing_state_what_came_before_it() {
-        let damaged = Arguments::damaged("{\"a\":\"1\"}".to_owned(), 7, ProblemKind::Lost);
-        assert_eq!(
-            (damaged.state(), damaged.raw()),
-            (ArgumentsState::Malformed, "{\"a\":\"1\"}")
-        );
-        assert_eq!(damaged.to_json(), "{\"a\":\"1\"}");
-        let error = damaged.object().unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "arguments are malformed: a part of the text is missing at byte 7"
-        );
-    }
-
-    #[test]
-    fn what_the_object_does_not_show_is_told() {
-        let big = Arguments::parse(
-            r#"{"a":18446744073709551616,"b":1e30,"c":-0,"d":18446744073709551615}"#,
-        );
-        assert_eq!(
-            big.fidelity(),
-            Fidelity {
-                repeated_key: false,
-                inexact_integer: true
-            }
-        );
-        assert_eq!(
-            Arguments::parse(r#"{"b":1e30,"c":-0}"#).fidelity(),
-            Fidelity::default()
-        );
-    }
-
-    #[test]
-    fn views_of_plain_text_state_nothing() {
-        let view = PartialArguments::of_text("*** Begin Patch");
-        assert!(view.object().is_empty() && view.get(["a"]).is_none() && !view.is_complete(["a"]));
-        let mut reader = crate::json::PartialReader::new(json::MAX_DEPTH);
-        reader.advance("{\"a\":\"x");
-        assert_eq!(
-            PartialArguments::new("{\"a\":\"x", &reader)
-                .get(["a"])
-                .unwrap(),
-            "x"
-        );
-    }
 }

@@ -23,6 +23,16 @@ pub use partial::{MergeError, PartialCall};
 pub use stored::{CallStatus, StoredCallError};
 
 /// A call's number by first appearance in its stream: dense, from 0, and always right.
+///
+/// # Examples
+///
+/// ```
+/// use callstitch::{ToolCall, ToolName};
+///
+/// let call = ToolCall::new(ToolName::new("get_now")?, "{}");
+/// assert_eq!((call.index().get(), call.index().to_string()), (0, "0".to_owned()));
+/// # Ok::<(), callstitch::EmptyToolName>(())
+/// ```
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
@@ -44,6 +54,18 @@ impl fmt::Display for CallIndex {
 }
 
 /// What became of a call.
+///
+/// # Examples
+///
+/// ```
+/// use callstitch::{CallState, ToolCall, ToolName};
+///
+/// let name = ToolName::new("get_tide")?;
+/// assert_eq!(ToolCall::new(name.clone(), "{}").state(), CallState::Whole);
+/// let cut = ToolCall::new(name, r#"{"port":"Ob"#).state();
+/// assert_eq!((cut, cut.as_str(), cut.is_usable()), (CallState::Truncated, "truncated", false));
+/// # Ok::<(), callstitch::EmptyToolName>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -96,6 +118,23 @@ impl fmt::Display for CallState {
 }
 
 /// Why a call is believed complete, or not.
+///
+/// # Examples
+///
+/// ```
+/// use callstitch::{ClosedBy, ToolCallParser, WireFormat};
+///
+/// let mut parser = ToolCallParser::new(WireFormat::OpenAiChat);
+/// # let body = br#"data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"call_1","function":{"name":"get_now","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}
+/// #
+/// # data: [DONE]
+/// #
+/// # "#;
+/// let call = parser.push(body).find_map(|event| event.ok()?.into_call()).unwrap();
+/// let evidence = call.evidence();
+/// assert_eq!(evidence.closed_by, ClosedBy::Terminal);
+/// assert_eq!(evidence.finish_reason.as_deref(), Some("tool_calls"));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Evidence {
@@ -118,7 +157,7 @@ pub struct Evidence {
 /// # Examples
 ///
 /// ```
-/// use callstitch::{CallState, ToolCallParser, WireFormat};
+/// use callstitch::{CallState, ClosedBy, Executor, ToolCallParser, ToolKind, WireFormat};
 ///
 /// let mut parser = ToolCallParser::new(WireFormat::OpenAiChat);
 /// let body = br#"data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"call_1","function":{"name":"get_tide","arguments":"{\"port\":\"Oban\"}"}}]}}]}
@@ -130,6 +169,17 @@ pub struct Evidence {
 /// assert_eq!(call.to_string(), "get_tide(call_1)");
 /// assert_eq!(call.state(), CallState::Whole);
 /// assert_eq!(call.arguments().object().unwrap()["port"], "Oban");
+/// assert!(call.is_usable() && call.matches_name("get_tide") && call.tool_name().is_some());
+///
+/// // Where it came from, and what the provider called it.
+/// assert_eq!((call.index().get(), call.choice(), call.wire_index()), (0, 0, Some(0)));
+/// assert_eq!((call.id(), call.wire_id(), call.item_id()), ("call_1", Some("call_1"), None));
+/// assert!(!call.is_synthetic_id());
+///
+/// // Whose it is to run, what goes back with it, and why it is believed.
+/// assert_eq!((call.kind(), call.executor()), (&ToolKind::Function, Executor::Client));
+/// assert_eq!((call.server_name(), call.extras().len()), (None, 0));
+/// assert_eq!(call.evidence().closed_by, ClosedBy::Terminal);
 /// ```
 #[derive(Clone, PartialEq)]
 pub struct ToolCall(pub(crate) Box<Parts>);

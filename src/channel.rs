@@ -40,6 +40,23 @@ pub fn channel(format: WireFormat, capacity: usize) -> (ChunkSender, ToolCallStr
 }
 
 /// As [`channel`], with a parser of your own: other limits, another policy, a decoder.
+///
+/// # Examples
+///
+/// ```
+/// use callstitch::{Config, ToolCallParser, WireFormat, channel_with};
+/// use futures::StreamExt;
+///
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// let parser = ToolCallParser::with_config(WireFormat::Ollama, Config::default().max_calls(8));
+/// let (sender, mut calls) = channel_with(parser, 4);
+/// let line = "{\"message\":{\"tool_calls\":[{\"function\":{\"name\":\"get_now\",\"arguments\":{}}}]},\"done\":true}\n";
+/// sender.push(line).await.unwrap();
+/// sender.finish().await.unwrap();
+/// assert_eq!(calls.next().await.unwrap()?.name(), "get_now");
+/// # Ok::<(), callstitch::Error>(())
+/// # }).unwrap();
+/// ```
 pub fn channel_with(
     parser: ToolCallParser,
     capacity: usize,
@@ -55,6 +72,20 @@ pub fn channel_with(
 /// The end of a [`channel`] that takes chunks. Dropping every clone of it without [`finish`](ChunkSender::finish) is an abort.
 ///
 /// A clone sends into the same body, so clones must agree whose chunk is next, and the first `finish` ends the body for all.
+///
+/// # Examples
+///
+/// ```
+/// use callstitch::{WireFormat, channel};
+/// use futures::StreamExt;
+///
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// let (sender, mut calls) = channel(WireFormat::OpenAiChat, 4);
+/// sender.push("data: [DONE]\n\n").await.unwrap();
+/// sender.finish().await.unwrap();
+/// assert!(calls.next().await.is_none());
+/// # });
+/// ```
 #[derive(Debug, Clone)]
 pub struct ChunkSender {
     sender: mpsc::Sender<Message>,
@@ -68,6 +99,18 @@ enum Message {
 
 /// Nobody reads the chunks any more: the stream of calls was dropped, or it has ended, in an error or because a clone said
 /// [`finish`](ChunkSender::finish).
+///
+/// # Examples
+///
+/// ```
+/// use callstitch::{WireFormat, channel};
+///
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// let (sender, calls) = channel(WireFormat::OpenAiChat, 4);
+/// drop(calls); // nobody reads
+/// assert!(sender.push("data: [DONE]\n\n").await.is_err());
+/// # });
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Closed(());
 
@@ -98,6 +141,15 @@ impl ChunkSender {
 }
 
 /// The chunks of a [`channel`], as a stream.
+///
+/// # Examples
+///
+/// ```
+/// use callstitch::{Chunks, ToolCallStream, WireFormat, channel};
+///
+/// let (_sender, calls): (_, ToolCallStream<Chunks>) = channel(WireFormat::OpenAiChat, 4);
+/// assert!(calls.into_parts().0.is_some()); // the chunks that were not read yet
+/// ```
 #[derive(Debug)]
 pub struct Chunks {
     receiver: mpsc::Receiver<Message>,
@@ -105,6 +157,22 @@ pub struct Chunks {
 }
 
 /// Every sender was dropped and none had said that the body ended.
+///
+/// # Examples
+///
+/// ```
+/// use callstitch::{Aborted, ErrorKind, WireFormat, channel};
+/// use futures::StreamExt;
+/// use std::error::Error;
+///
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// let (sender, mut calls) = channel(WireFormat::OpenAiChat, 4);
+/// drop(sender); // and never said that the body ended
+/// let error = calls.next().await.unwrap().unwrap_err();
+/// assert_eq!(error.kind(), ErrorKind::Transport);
+/// assert!(error.source().unwrap().is::<Aborted>());
+/// # });
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Aborted(());
 

@@ -445,6 +445,19 @@ impl Config {
 
     /// Recognises an event that repeats an earlier one but for its text, in place of parsing it again. Default on; the events
     /// are the same either way. Cost: a few hundred bytes a stream. Off is for measuring.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{Config, ToolCallParser, WireFormat};
+    ///
+    /// let body = b"data: {\"choices\":[{\"delta\":{\"content\":\"Low\"}}]}\n\ndata: {\"choices\":[{\"delta\":{\"content\":\" tide\"}}]}\n\n";
+    /// let said = |on| {
+    ///     let config = Config::default().remember_events(on);
+    ///     ToolCallParser::with_config(WireFormat::OpenAiChat, config).push(body).count()
+    /// };
+    /// assert_eq!(said(true), said(false));
+    /// ```
     #[must_use]
     pub fn remember_events(mut self, on: bool) -> Self {
         self.remember_events = on;
@@ -452,6 +465,28 @@ impl Config {
     }
 
     /// Where ids come from for calls that have none. Default `call_synthetic_` and a number unique in the process.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{Config, IdSource, ToolCallParser, WireFormat};
+    /// use std::sync::atomic::{AtomicU32, Ordering};
+    ///
+    /// #[derive(Debug, Default)]
+    /// struct Numbered(AtomicU32);
+    ///
+    /// impl IdSource for Numbered {
+    ///     fn next_id(&self) -> String {
+    ///         format!("turn7_{}", self.0.fetch_add(1, Ordering::Relaxed))
+    ///     }
+    /// }
+    ///
+    /// let config = Config::default().ids(Numbered::default());
+    /// let mut parser = ToolCallParser::with_config(WireFormat::Ollama, config);
+    /// let body = b"{\"message\":{\"tool_calls\":[{\"function\":{\"name\":\"get_now\",\"arguments\":{}}}]},\"done\":true}\n";
+    /// let call = parser.push(body).find_map(|event| event.ok()?.into_call()).unwrap();
+    /// assert_eq!(call.id(), "turn7_0");
+    /// ```
     #[must_use]
     pub fn ids(mut self, ids: impl IdSource + 'static) -> Self {
         self.ids = Arc::new(ids);

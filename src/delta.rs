@@ -8,6 +8,16 @@ use serde::{Deserialize, Serialize};
 use crate::anomaly::AnomalyKind;
 
 /// The wire's hints about which call a delta belongs to. None of them is trusted alone; [`Route`] says how they are read.
+///
+/// # Examples
+///
+/// ```
+/// use callstitch::{CallDelta, CallKey};
+///
+/// let mut key = CallKey::default();
+/// (key.index, key.id) = (Some(3), Some("call_1"));
+/// assert_eq!((CallDelta::new().index(3).id("call_1").key.index, key.choice), (key.index, 0));
+/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CallKey<'a> {
@@ -52,6 +62,28 @@ pub enum Route {
 ///
 /// Gateways cut texts by UTF-16 units, so that the two escapes of one character come in two deltas (WIRE_FORMATS; openclaw
 /// 115536): an outer surrogate half travels beside the text and is joined where the pieces meet.
+///
+/// # Examples
+///
+/// ```
+/// use callstitch::{Accumulator, ArgumentsPart, CallDelta, Delta, Fragment};
+///
+/// // The two halves of one character, in two deltas.
+/// let pieces = [
+///     Fragment::new("{\"mood\":\"").with_halves(None, Some(0xD83D)),
+///     Fragment::new("\"}").with_halves(Some(0xDE00), None),
+/// ];
+/// let mut accumulator = Accumulator::default();
+/// for piece in pieces {
+///     let mut delta = CallDelta::new().index(0).name("react");
+///     delta.arguments = ArgumentsPart::Fragment(piece);
+///     accumulator.push(&Delta::Call(delta));
+/// }
+/// accumulator.push(&Delta::End);
+/// let call = accumulator.events().find_map(|event| event.ok()?.into_call()).unwrap();
+/// assert_eq!(call.arguments().object()?["mood"], "😀");
+/// # Ok::<(), callstitch::ArgumentsError>(())
+/// ```
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Fragment<'a> {
@@ -96,6 +128,18 @@ impl<'a> Fragment<'a> {
 }
 
 /// What a delta says of the arguments.
+///
+/// # Examples
+///
+/// ```
+/// use callstitch::{ArgumentsPart, CallDelta, PartialCall};
+///
+/// let mut start = CallDelta::new().id("toolu_1").name("get_tide");
+/// start.arguments = ArgumentsPart::Initial("{\"port\":\"Oban\"}");
+/// let call = PartialCall::from_delta(&start).complete().unwrap(); // no fragment ever came
+/// assert_eq!(call.arguments().object()?["port"], "Oban");
+/// # Ok::<(), callstitch::ArgumentsError>(())
+/// ```
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ArgumentsPart<'a> {
@@ -171,6 +215,16 @@ impl ToolKind {
 }
 
 /// Who runs a call.
+///
+/// # Examples
+///
+/// ```
+/// use callstitch::{Executor, ToolCall};
+///
+/// let call = ToolCall::builder().name("web_search").executor(Executor::Provider).build()?;
+/// assert_eq!((call.executor().as_str(), call.is_builtin()), ("provider", true));
+/// # Ok::<(), callstitch::BuildError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -203,7 +257,7 @@ impl Executor {
 /// Deltas made by hand, from an SDK's typed chunks:
 ///
 /// ```
-/// use callstitch::{Accumulator, CallDelta, Delta};
+/// use callstitch::{Accumulator, CallDelta, Delta, Executor, Route, ToolKind};
 ///
 /// let mut accumulator = Accumulator::default();
 /// accumulator.push(&Delta::Call(CallDelta::new().index(0).id("call_1").name("get_tide").arguments("{\"port\":")));
@@ -211,6 +265,9 @@ impl Executor {
 /// accumulator.push(&Delta::End);
 /// let call = accumulator.events().filter_map(|event| event.ok()?.into_call()).next().unwrap();
 /// assert_eq!(call.arguments().object().unwrap()["port"], "Oban");
+/// // What a delta can say besides.
+/// let delta = CallDelta::new().choice(1).route(Route::Opens).kind(&ToolKind::Custom).executor(Executor::Client);
+/// assert_eq!((delta.key.choice, delta.name), (1, None));
 /// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 #[non_exhaustive]
@@ -314,6 +371,16 @@ impl<'a> CallDelta<'a> {
 }
 
 /// What text a [`Delta::Text`] carries.
+///
+/// # Examples
+///
+/// ```
+/// use callstitch::{Accumulator, Delta, Event, Fragment, TextKind};
+///
+/// let mut accumulator = Accumulator::default();
+/// accumulator.push(&Delta::Text { choice: 0, kind: TextKind::Reasoning, text: Fragment::new("so") });
+/// assert!(matches!(accumulator.events().next(), Some(Ok(Event::Reasoning { .. }))));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum TextKind {
@@ -328,6 +395,20 @@ pub enum TextKind {
 }
 
 /// What an event that closes a call was.
+///
+/// # Examples
+///
+/// ```
+/// use callstitch::{Accumulator, CallDelta, CallKey, ClosedBy, Delta};
+///
+/// let mut accumulator = Accumulator::default();
+/// accumulator.push(&Delta::Call(CallDelta::new().index(0).name("get_now").arguments("{}")));
+/// let mut key = CallKey::default();
+/// key.index = Some(0);
+/// accumulator.push(&Delta::Close { key, by: ClosedBy::BlockStop });
+/// let call = accumulator.events().find_map(|event| event.ok()?.into_call()).unwrap();
+/// assert_eq!(call.evidence().closed_by, ClosedBy::BlockStop);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -360,7 +441,32 @@ pub enum ClosedBy {
     Markup,
 }
 
+impl ClosedBy {
+    /// Whether it vouches for the text being all there: neither a bare end, an error, nor a call that never counted.
+    pub(crate) fn vouches(self) -> bool {
+        !matches!(
+            self,
+            ClosedBy::Unconfirmed | ClosedBy::Error | ClosedBy::Restart | ClosedBy::Mirrored
+        )
+    }
+}
+
 /// What a finish reason means, whatever the provider's spelling.
+///
+/// # Examples
+///
+/// ```
+/// use callstitch::{Event, FinishMeaning, ToolCallParser, WireFormat};
+///
+/// let mut parser = ToolCallParser::new(WireFormat::OpenAiChat);
+/// let chunk = b"data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"length\"}]}\n\n";
+/// for event in parser.push(chunk) {
+///     if let Event::Finished { reason, .. } = event? {
+///         assert_eq!(reason.meaning, FinishMeaning::Length);
+///     }
+/// }
+/// # Ok::<(), callstitch::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -384,6 +490,18 @@ pub enum FinishMeaning {
 }
 
 /// One provider-neutral change.
+///
+/// # Examples
+///
+/// ```
+/// use callstitch::{Accumulator, CallDelta, Delta, FinishMeaning};
+///
+/// let mut accumulator = Accumulator::default();
+/// accumulator.push(&Delta::Call(CallDelta::new().index(0).name("get_now").arguments("{}")));
+/// accumulator.push(&Delta::Finish { choice: 0, reason: "tool_calls", native: None, meaning: FinishMeaning::ToolCalls });
+/// accumulator.push(&Delta::End);
+/// assert_eq!(accumulator.events().filter_map(|event| event.ok()?.into_call()).count(), 1);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum Delta<'a> {

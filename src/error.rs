@@ -170,6 +170,15 @@ impl Error {
     }
 
     /// The provider's own error code or type, where it sent one.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{Error, ErrorKind};
+    ///
+    /// let error = Error::new(ErrorKind::Provider, 0, "Overloaded").with_code(Some("overloaded_error".to_owned()));
+    /// assert_eq!(error.code(), Some("overloaded_error"));
+    /// ```
     #[must_use]
     pub fn code(&self) -> Option<&str> {
         self.0.code.as_deref()

@@ -139,6 +139,26 @@ struct Followed {
 }
 
 /// What an event says of the field that is followed.
+///
+/// # Examples
+///
+/// ```
+/// use callstitch::{Config, FieldFilter, FieldPart, ToolCallParser, WireFormat};
+///
+/// let mut field = FieldFilter::new("write_note", ["text"]);
+/// let mut parser = ToolCallParser::with_config(WireFormat::OpenAiChat, Config::default().field_events(true));
+/// # let body = br#"data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"call_1","function":{"name":"write_note","arguments":"{\"text\":\"Low tide\"}"}}]}}]}
+/// #
+/// # "#;
+/// let mut text = String::new();
+/// for event in parser.push(body) {
+///     if let Some((_, FieldPart::Text(piece))) = field.take(&event?) {
+///         text.push_str(piece);
+///     }
+/// }
+/// assert_eq!(text, "Low tide");
+/// # Ok::<(), callstitch::Error>(())
+/// ```
 #[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub enum FieldPart<'e> {

@@ -39,6 +39,18 @@ use read::Read;
 pub use result::{Answer, ToolResult};
 
 /// A shape in which calls are sent back, or kept.
+///
+/// # Examples
+///
+/// ```
+/// use callstitch::WireFormat;
+/// use callstitch::history::HistoryFormat;
+///
+/// assert_eq!(HistoryFormat::try_from(WireFormat::Mistral)?, HistoryFormat::Mistral);
+/// assert_eq!("adaline".parse::<HistoryFormat>()?.name(), "adaline");
+/// assert!(HistoryFormat::all().count() > WireFormat::all().count());
+/// # Ok::<(), callstitch::history::UnknownHistoryFormat>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum HistoryFormat {
@@ -65,6 +77,16 @@ pub enum HistoryFormat {
 }
 
 /// A call or a result, in the order of a history.
+///
+/// # Examples
+///
+/// ```
+/// use callstitch::history::{Entry, HistoryFormat, entries};
+/// use serde_json::json;
+///
+/// let message = json!({"role": "assistant", "content": [{"type": "tool_use", "id": "toolu_1", "name": "get_now", "input": {}}]});
+/// assert!(matches!(&entries(HistoryFormat::Anthropic, &[message])[..], [Entry::Call(call)] if call.name() == "get_now"));
+/// ```
 #[allow(
     clippy::large_enum_variant,
     reason = "histories are short, and a box would be in the way of every match"
@@ -270,6 +292,18 @@ impl ToolCall {
 
     /// As [`to_wire`](ToolCall::to_wire), as JSON text in which arguments are spelled as the model spelled them: numbers that a
     /// [`Value`] cannot hold keep every digit.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::history::HistoryFormat;
+    /// use callstitch::{ToolCall, ToolName};
+    ///
+    /// let call = ToolCall::new(ToolName::new("pay")?, r#"{"cents":123456789012345678901234567890}"#);
+    /// let json = call.to_wire_json(HistoryFormat::Anthropic).unwrap();
+    /// assert!(json.contains("123456789012345678901234567890"));
+    /// # Ok::<(), callstitch::EmptyToolName>(())
+    /// ```
     #[must_use]
     pub fn to_wire_json(&self, format: HistoryFormat) -> Option<String> {
         let item = self.item(format, None)?;
@@ -277,6 +311,21 @@ impl ToolCall {
     }
 
     /// As [`to_wire`](ToolCall::to_wire), with the ids of a conversation.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::history::{HistoryFormat, IdMap};
+    /// use callstitch::{ToolCall, ToolName};
+    ///
+    /// let format = HistoryFormat::Mistral; // takes ids of nine letters and digits only
+    /// let mut ids = IdMap::new(format);
+    /// let call = ToolCall::new(ToolName::new("get_now")?, "{}").with_id("toolu_01A");
+    /// let item = call.to_wire_with(format, &mut ids).unwrap();
+    /// assert_ne!(item["id"], "toolu_01A");
+    /// assert_eq!(ToolCall::from_wire_with(format, &item, &ids)?.id(), "toolu_01A");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn to_wire_with(&self, format: HistoryFormat, ids: &mut IdMap) -> Option<Value> {
         self.item(format, Some(ids))
@@ -317,6 +366,21 @@ impl ToolCall {
     /// # Errors
     ///
     /// As [`from_wire`](ToolCall::from_wire).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::history::{HistoryFormat, IdMap};
+    /// use callstitch::{ToolCall, ToolName};
+    ///
+    /// let format = HistoryFormat::Mistral; // takes ids of nine letters and digits only
+    /// let mut ids = IdMap::new(format);
+    /// let call = ToolCall::new(ToolName::new("get_now")?, "{}").with_id("toolu_01A");
+    /// let item = call.to_wire_with(format, &mut ids).unwrap();
+    /// assert_ne!(item["id"], "toolu_01A");
+    /// assert_eq!(ToolCall::from_wire_with(format, &item, &ids)?.id(), "toolu_01A");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn from_wire_with(
         format: HistoryFormat,
         item: &Value,
@@ -351,6 +415,21 @@ impl ToolResult {
     }
 
     /// As [`to_wire`](ToolResult::to_wire), with the ids of a conversation.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::history::{HistoryFormat, IdMap, ToolResult};
+    /// use callstitch::{ToolCall, ToolName};
+    ///
+    /// let format = HistoryFormat::Mistral;
+    /// let mut ids = IdMap::new(format);
+    /// let call = ToolCall::new(ToolName::new("get_now")?, "{}").with_id("toolu_01A");
+    /// let item = call.to_wire_with(format, &mut ids).unwrap();
+    /// let answer = ToolResult::text(&call, "noon").to_wire_with(format, &mut ids);
+    /// assert_eq!(answer["tool_call_id"], item["id"]);
+    /// # Ok::<(), callstitch::EmptyToolName>(())
+    /// ```
     #[must_use]
     pub fn to_wire_with(&self, format: HistoryFormat, ids: &mut IdMap) -> Value {
         let id = self.call_id.as_deref().unwrap_or_default();
@@ -362,6 +441,18 @@ impl ToolResult {
     /// # Errors
     ///
     /// Where the value is no such item, or a member is missing that the wire requires.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::history::{HistoryFormat, ToolResult};
+    /// use serde_json::json;
+    ///
+    /// let message = json!({"role": "tool", "tool_call_id": "call_1", "content": "3.1 m"});
+    /// let result = ToolResult::from_wire(HistoryFormat::OpenAiChat, &message)?;
+    /// assert_eq!(result.answer.to_text(), "3.1 m");
+    /// # Ok::<(), callstitch::history::HistoryError>(())
+    /// ```
     pub fn from_wire(format: HistoryFormat, item: &Value) -> Result<ToolResult, HistoryError> {
         (format.row().read_result)(item)
     }
@@ -398,6 +489,18 @@ pub fn calls_messages<'a>(
 }
 
 /// The results of one turn as this wire's messages, in their order: one message a result, or one that holds them all.
+///
+/// # Examples
+///
+/// ```
+/// use callstitch::history::{HistoryFormat, ToolResult, results_messages};
+/// use callstitch::{ToolCall, ToolName};
+///
+/// let call = ToolCall::new(ToolName::new("get_tide")?, "{}").with_id("toolu_1");
+/// let messages = results_messages(HistoryFormat::Anthropic, &[ToolResult::text(&call, "3.1 m")]);
+/// assert_eq!(messages[0]["content"][0]["tool_use_id"], "toolu_1");
+/// # Ok::<(), callstitch::EmptyToolName>(())
+/// ```
 #[must_use]
 pub fn results_messages<'a>(
     format: HistoryFormat,
@@ -412,6 +515,17 @@ pub fn results_messages<'a>(
 }
 
 /// The calls and results that messages in a wire's own shape hold, in their order. What is neither is left out.
+///
+/// # Examples
+///
+/// ```
+/// use callstitch::history::{HistoryFormat, check, entries};
+/// use serde_json::json;
+///
+/// let messages = [json!({"role": "assistant", "tool_calls": [{"id": "call_1", "type": "function", "function": {"name": "get_now", "arguments": "{}"}}]})];
+/// let entries = entries(HistoryFormat::OpenAiChat, &messages);
+/// assert_eq!(check(entries).len(), 1); // its result is missing
+/// ```
 #[must_use]
 pub fn entries(format: HistoryFormat, messages: &[Value]) -> Vec<Entry> {
     let mut entries = Vec::new();
@@ -450,6 +564,14 @@ impl fmt::Display for HistoryFormat {
 }
 
 /// A name that is no history format's.
+///
+/// # Examples
+///
+/// ```
+/// use callstitch::history::HistoryFormat;
+///
+/// assert!("telnet".parse::<HistoryFormat>().is_err());
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UnknownHistoryFormat(());
 

@@ -24,6 +24,16 @@ use pattern::{Says, Thread, Verdict};
 /// How a model writes calls into its text.
 ///
 /// Each is the form of a public chat template. Others leak too; they stay text.
+///
+/// # Examples
+///
+/// ```
+/// use callstitch::{LeakedCalls, LeakedEvent, Markup};
+///
+/// let mut leaked = LeakedCalls::new(Markup::HermesQwen);
+/// let mut found = leaked.push_text(r#"<tool_call>{"name":"get_now","arguments":{}}</tool_call>"#);
+/// assert!(matches!(found.next(), Some(LeakedEvent::Call(call)) if call.name() == "get_now"));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Markup {
@@ -37,6 +47,16 @@ pub enum Markup {
 }
 
 /// What [`LeakedCalls`] makes of text.
+///
+/// # Examples
+///
+/// ```
+/// use callstitch::{LeakedCalls, LeakedEvent, Markup};
+///
+/// let mut leaked = LeakedCalls::new(Markup::HermesQwen);
+/// let found: Vec<_> = leaked.push_text("Low tide.").chain([]).collect();
+/// assert_eq!(found, [LeakedEvent::Text { choice: 0, text: "Low tide.".to_owned() }]);
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum LeakedEvent {
@@ -172,6 +192,16 @@ impl LeakedCalls {
     }
 
     /// The most bytes held for each choice while a markup goes on. What grows beyond is given back as text. Default: 1 MiB.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{LeakedCalls, LeakedEvent, Markup};
+    ///
+    /// let mut leaked = LeakedCalls::new(Markup::HermesQwen).max_held_bytes(16);
+    /// let text = "<tool_call>{\"name\":\"a name that is too long\"";
+    /// assert!(matches!(leaked.push_text(text).next(), Some(LeakedEvent::Text { .. })));
+    /// ```
     #[must_use]
     pub fn max_held_bytes(mut self, bytes: usize) -> Self {
         self.limit = bytes;

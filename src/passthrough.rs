@@ -99,6 +99,20 @@ where
     }
 
     /// The parser: its format, its end, its calls in progress.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{ByteStreamExt, ToolCallParser, WireFormat};
+    /// use futures::StreamExt;
+    ///
+    /// # futures::executor::block_on(async {
+    /// let body = futures::stream::iter([Ok::<_, std::io::Error>("data: [DONE]\n\n")]);
+    /// let mut relay = body.passthrough(ToolCallParser::new(WireFormat::OpenAiChat), |_| {});
+    /// while relay.next().await.is_some() {}
+    /// assert_eq!(relay.parser().offset(), 14);
+    /// # });
+    /// ```
     pub fn parser(&self) -> &ToolCallParser {
         &self.watch.parser
     }

@@ -140,6 +140,19 @@ where
     }
 
     /// Every event of this body.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{ByteStreamExt, Event, WireFormat};
+    /// use futures::StreamExt;
+    ///
+    /// # futures::executor::block_on(async {
+    /// let body = futures::stream::iter([Ok::<_, std::io::Error>("data: {\"choices\":[{\"delta\":{\"content\":\"Hi\"}}]}\n\n")]);
+    /// let mut events = body.tool_events(WireFormat::OpenAiChat);
+    /// assert!(matches!(events.next().await, Some(Ok(Event::Text { .. }))));
+    /// # });
+    /// ```
     fn tool_events(self, format: WireFormat) -> EventStream<Self> {
         EventStream::new(self, ToolCallParser::new(format))
     }
@@ -155,6 +168,17 @@ where
 
 impl<S> EventStream<S> {
     /// The events of these chunks, read by this parser.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{Config, EventStream, ToolCallParser, WireFormat};
+    ///
+    /// let body = futures::stream::empty::<Result<&[u8], std::io::Error>>();
+    /// let parser = ToolCallParser::with_config(WireFormat::Auto, Config::default().max_calls(8));
+    /// let stream = EventStream::new(body, parser);
+    /// assert_eq!(stream.parser().offset(), 0);
+    /// ```
     pub fn new(chunks: S, parser: ToolCallParser) -> Self {
         EventStream {
             chunks: Some(chunks),
@@ -163,16 +187,52 @@ impl<S> EventStream<S> {
     }
 
     /// The parser: its format, its end, its calls in progress.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{End, EventStream, ToolCallParser, WireFormat};
+    /// use futures::StreamExt;
+    ///
+    /// # futures::executor::block_on(async {
+    /// let body = futures::stream::iter([Ok::<_, std::io::Error>("data: [DONE]\n\n")]);
+    /// let mut stream = EventStream::new(body, ToolCallParser::new(WireFormat::OpenAiChat));
+    /// while stream.next().await.is_some() {}
+    /// assert_eq!(stream.parser().end(), Some(End::Clean));
+    /// # });
+    /// ```
     pub fn parser(&self) -> &ToolCallParser {
         &self.parser
     }
 
     /// The parser, to look at the calls in progress.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{EventStream, ToolCallParser, WireFormat};
+    ///
+    /// let body = futures::stream::empty::<Result<&[u8], std::io::Error>>();
+    /// let mut stream = EventStream::new(body, ToolCallParser::new(WireFormat::OpenAiChat));
+    /// for call in stream.parser_mut().in_progress() {
+    ///     println!("{:?}", call.arguments().object());
+    /// }
+    /// ```
     pub fn parser_mut(&mut self) -> &mut ToolCallParser {
         &mut self.parser
     }
 
     /// The chunks that were not read yet, `None` once the stream has ended, and the parser.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{EventStream, ToolCallParser, WireFormat};
+    ///
+    /// let body = futures::stream::empty::<Result<&[u8], std::io::Error>>();
+    /// let (unread, parser) = EventStream::new(body, ToolCallParser::new(WireFormat::OpenAiChat)).into_parts();
+    /// assert!(unread.is_some() && parser.end().is_none());
+    /// ```
     pub fn into_parts(self) -> (Option<S>, ToolCallParser) {
         (self.chunks, self.parser)
     }
@@ -180,6 +240,17 @@ impl<S> EventStream<S> {
 
 impl<S> ToolCallStream<S> {
     /// The calls of these chunks, read by this parser.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{Config, ToolCallStream, ToolCallParser, WireFormat};
+    ///
+    /// let body = futures::stream::empty::<Result<&[u8], std::io::Error>>();
+    /// let parser = ToolCallParser::with_config(WireFormat::Auto, Config::default().max_calls(8));
+    /// let stream = ToolCallStream::new(body, parser);
+    /// assert_eq!(stream.parser().offset(), 0);
+    /// ```
     pub fn new(chunks: S, parser: ToolCallParser) -> Self {
         ToolCallStream {
             events: EventStream::new(chunks, parser),
@@ -187,16 +258,52 @@ impl<S> ToolCallStream<S> {
     }
 
     /// The parser: its format, its end, its calls in progress.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{End, ToolCallStream, ToolCallParser, WireFormat};
+    /// use futures::StreamExt;
+    ///
+    /// # futures::executor::block_on(async {
+    /// let body = futures::stream::iter([Ok::<_, std::io::Error>("data: [DONE]\n\n")]);
+    /// let mut stream = ToolCallStream::new(body, ToolCallParser::new(WireFormat::OpenAiChat));
+    /// while stream.next().await.is_some() {}
+    /// assert_eq!(stream.parser().end(), Some(End::Clean));
+    /// # });
+    /// ```
     pub fn parser(&self) -> &ToolCallParser {
         &self.events.parser
     }
 
     /// The parser, to look at the calls in progress.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{ToolCallStream, ToolCallParser, WireFormat};
+    ///
+    /// let body = futures::stream::empty::<Result<&[u8], std::io::Error>>();
+    /// let mut stream = ToolCallStream::new(body, ToolCallParser::new(WireFormat::OpenAiChat));
+    /// for call in stream.parser_mut().in_progress() {
+    ///     println!("{:?}", call.arguments().object());
+    /// }
+    /// ```
     pub fn parser_mut(&mut self) -> &mut ToolCallParser {
         &mut self.events.parser
     }
 
     /// The chunks that were not read yet, `None` once the stream has ended, and the parser.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{ToolCallStream, ToolCallParser, WireFormat};
+    ///
+    /// let body = futures::stream::empty::<Result<&[u8], std::io::Error>>();
+    /// let (unread, parser) = ToolCallStream::new(body, ToolCallParser::new(WireFormat::OpenAiChat)).into_parts();
+    /// assert!(unread.is_some() && parser.end().is_none());
+    /// ```
     pub fn into_parts(self) -> (Option<S>, ToolCallParser) {
         self.events.into_parts()
     }

@@ -38,7 +38,7 @@ use tool::{Handler, Input, Running};
 /// # Examples
 ///
 /// ```
-/// use callstitch::{ResolutionState, Tool, ToolCall, ToolName, ToolSet};
+/// use callstitch::{RepairLevel, ResolutionState, Tool, ToolCall, ToolName, ToolSet};
 /// use serde::Deserialize;
 ///
 /// #[derive(Deserialize)]
@@ -54,6 +54,10 @@ use tool::{Handler, Input, Running};
 ///
 /// let call = ToolCall::new(get_tide, r#"{"harbour":"Oban"}"#);
 /// assert_eq!(tools.resolve(&call).state(), ResolutionState::Invalid);
+/// let mut tools = tools.with(Tool::declared(ToolName::new("get_moon")?)).repair(RepairLevel::None);
+/// assert!(tools.insert(Tool::declared(ToolName::new("get_moon")?)).is_some()); // in place of the one of that name
+/// assert_eq!(tools.iter().count(), 2);
+/// assert!(tools.find("get_moon", None).is_some_and(|tool| !tool.has_handler()));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]
@@ -237,6 +241,25 @@ impl fmt::Debug for ToolSet {
 }
 
 /// What became of a call: it ran, or it was refused. The call's [execution status](ToolCall::execution_status) says the same.
+///
+/// # Examples
+///
+/// ```
+/// use callstitch::{Tool, ToolCall, ToolName, ToolSet};
+///
+/// let get_now = ToolName::new("get_now")?;
+/// let tools = ToolSet::new().with(Tool::function(get_now.clone(), |_: serde_json::Value| "noon"));
+/// let outcome = tools.execute_now(&ToolCall::new(get_now, "{}"))?;
+/// assert!(outcome.did_run() && outcome.refusal().is_none());
+/// assert_eq!(outcome.result().unwrap().answer.to_text(), "noon");
+///
+/// let refused = tools.execute_now(&ToolCall::new(ToolName::new("get_moon")?, "{}"))?;
+/// assert!(!refused.did_run());
+/// assert_eq!(refused.call().name(), "get_moon");
+/// let (_call, result) = refused.into_parts();
+/// assert!(result.unwrap().answer.is_error()); // what the model should know
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
     call: ToolCall,
@@ -305,6 +328,19 @@ impl Outcome {
 }
 
 /// The tool's handler is async: use [`ToolSet::execute`].
+///
+/// # Examples
+///
+/// ```
+/// use callstitch::tools::NeedsAsync;
+/// use callstitch::{Tool, ToolCall, ToolName, ToolSet};
+///
+/// let dig = ToolName::new("dig")?;
+/// let tools = ToolSet::new().with(Tool::function_async(dig.clone(), |_: serde_json::Value| async { "done" }));
+/// let refused: Result<_, NeedsAsync> = tools.execute_now(&ToolCall::new(dig, "{}"));
+/// assert!(refused.is_err());
+/// # Ok::<(), callstitch::EmptyToolName>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NeedsAsync(());
 
@@ -339,6 +375,17 @@ pub fn find<'a>(calls: impl IntoIterator<Item = &'a ToolCall>, name: &str) -> Op
 }
 
 /// The arguments of the first call of this tool; `None` where there is none, or where they are no object.
+///
+/// # Examples
+///
+/// ```
+/// use callstitch::tools::find_args;
+/// use callstitch::{ToolCall, ToolName};
+///
+/// let calls = [ToolCall::new(ToolName::new("get_tide")?, r#"{"port":"Oban"}"#)];
+/// assert_eq!(find_args(&calls, "get_tide").unwrap()["port"], "Oban");
+/// # Ok::<(), callstitch::EmptyToolName>(())
+/// ```
 #[must_use]
 pub fn find_args<'a>(
     calls: impl IntoIterator<Item = &'a ToolCall>,

@@ -64,6 +64,28 @@ pub trait Decoder: fmt::Debug + Send + Sync {
     }
 
     /// Forgets what was decoded: another body begins.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{Decoder, DeltaSink, Frame};
+    ///
+    /// #[derive(Debug, Default)]
+    /// struct Counting(u32);
+    ///
+    /// impl Decoder for Counting {
+    ///     fn decode(&mut self, _: Frame<'_>, _: &mut dyn DeltaSink) {
+    ///         self.0 += 1;
+    ///     }
+    ///
+    ///     fn reset(&mut self) {
+    ///         *self = Counting::default();
+    ///     }
+    /// }
+    /// # let mut counting = Counting(3);
+    /// # counting.reset();
+    /// # assert_eq!(counting.0, 0);
+    /// ```
     fn reset(&mut self) {}
 
     /// Whether a decoder may keep a memory of earlier events to recognise later ones by
@@ -81,6 +103,17 @@ pub trait Decoder: fmt::Debug + Send + Sync {
 }
 
 /// A provider's wire format.
+///
+/// # Examples
+///
+/// ```
+/// use callstitch::WireFormat;
+///
+/// let format: WireFormat = "anthropic".parse()?;
+/// assert_eq!((format, format.name()), (WireFormat::Anthropic, "anthropic"));
+/// assert!(WireFormat::all().all(|format| format != WireFormat::Auto));
+/// # Ok::<(), callstitch::UnknownWireFormat>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum WireFormat {
@@ -245,6 +278,15 @@ impl std::str::FromStr for WireFormat {
 }
 
 /// A name that is no wire format's.
+///
+/// # Examples
+///
+/// ```
+/// use callstitch::WireFormat;
+///
+/// let error = "telnet".parse::<WireFormat>().unwrap_err();
+/// assert!(error.to_string().contains("openai-chat"));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UnknownWireFormat(());
 

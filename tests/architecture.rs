@@ -117,7 +117,15 @@ struct Source {
     code: String,
     /// The code with every string literal emptied.
     bare: String,
+    /// The lines of the file, comments too, without examples and without tests at its foot.
+    lines: usize,
 }
+
+/// What one person holds in the head. A file that outgrows it has two reasons to change: give the second a file of its own.
+const MOST_LINES: usize = 500;
+
+/// Files above the bound. A row whose file has shrunk fails the test, so that it cannot grow again unseen.
+const LONG: &[&str] = &[];
 
 impl Source {
     fn room(&self) -> &str {
@@ -127,6 +135,13 @@ impl Source {
 
 /// All sources of the library: no tests, no command line.
 fn sources() -> Vec<Source> {
+    let mut sources = sources_and_command();
+    sources.retain(|source| source.room() != "bin");
+    sources
+}
+
+/// All sources, the command line's too, without tests.
+fn sources_and_command() -> Vec<Source> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let (mut files, mut folders) = (Vec::new(), vec![root.clone()]);
     while let Some(folder) = folders.pop() {
@@ -145,9 +160,6 @@ fn sources() -> Vec<Source> {
     for file in files {
         let name = file.strip_prefix(&root).unwrap().with_extension("");
         let name = name.to_str().unwrap().replace('\\', "/");
-        if name.starts_with("bin/") || name == "main" {
-            continue;
-        }
         let text = std::fs::read_to_string(&file).unwrap();
         let (code, modules) = without_tests(&strip(&text, true));
         let (bare, _) = without_tests(&strip(&text, false));
@@ -155,7 +167,13 @@ fn sources() -> Vec<Source> {
             "lib" => module.clone(),
             _ => format!("{name}/{module}"),
         }));
-        sources.push(Source { name, code, bare });
+        let lines = lines_without_tests(&text);
+        sources.push(Source {
+            name,
+            code,
+            bare,
+            lines,
+        });
     }
     let is_test = |name: &str| {
         Path::new(name)
@@ -165,6 +183,25 @@ fn sources() -> Vec<Source> {
     sources.retain(|source| !is_test(&source.name));
     assert!(sources.len() > 20, "the sources are not where they were");
     sources
+}
+
+/// The lines above the tests at a file's foot, without examples: whoever reads the house passes over them.
+fn lines_without_tests(text: &str) -> usize {
+    let mut in_example = false;
+    let mut is_example = |line: &&str| {
+        let fence = line.trim_start().starts_with("/// ```");
+        in_example ^= fence;
+        in_example || fence
+    };
+    let lines: Vec<&str> = text.lines().filter(|line| !is_example(line)).collect();
+    let begins = |at: &usize| {
+        let mut below = lines[*at..].iter();
+        lines[*at] == "#[cfg(test)]"
+            && below
+                .find(|line| !line.starts_with('#'))
+                .is_some_and(|line| line.starts_with("mod ") && line.ends_with('{'))
+    };
+    (0..lines.len()).find(begins).unwrap_or(lines.len())
 }
 
 /// The text without comments; with its string literals, or with them emptied.
@@ -441,6 +478,20 @@ fn formats_do_not_know_each_other() {
                 "wire/{format} knows wire/{other}"
             );
         }
+    }
+}
+
+#[test]
+fn no_file_is_longer_than_one_reader_holds_in_the_head() {
+    for source in sources_and_command() {
+        let is_long = source.lines > MOST_LINES;
+        assert_eq!(
+            is_long,
+            LONG.contains(&source.name.as_str()),
+            "src/{}.rs has {} lines without tests; {MOST_LINES} are the bound, and LONG lists what is above it",
+            source.name,
+            source.lines
+        );
     }
 }
 

@@ -446,6 +446,23 @@ fn help_and_version_are_no_errors() {
 // --- pipes ---------------------------------------------------------------------------------------------------------------
 
 #[test]
+fn help_breaks_between_words_at_the_width_of_the_terminal() {
+    for subcommand in [&["--help"][..], &["-h"], &["history", "--help"]] {
+        let output = Command::new(env!("CARGO_BIN_EXE_callstitch"))
+            .args(subcommand)
+            .env("COLUMNS", "60")
+            .output()
+            .unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        let (_, options) = text.split_once("Options:").unwrap();
+        let (options, _) = options.split_once("Exit status:").unwrap_or((options, ""));
+        for line in options.lines() {
+            assert!(line.chars().count() <= 60, "{line}");
+        }
+    }
+}
+
+#[test]
 fn a_call_is_on_standard_output_while_standard_input_is_still_open() {
     let mut running = Running::start(&["--format", "anthropic"]);
     let mut input = running.0.stdin.take().unwrap();

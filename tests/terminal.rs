@@ -163,6 +163,16 @@ fn a_flagged_call_says_why_in_words() {
 }
 
 #[test]
+fn a_call_without_a_name_is_called_so_in_the_table_too() {
+    let path = "tests/streams/openai-chat/nameless.sse";
+    let Some((text, status)) = on_a_terminal(&[], path, b"") else {
+        return;
+    };
+    assert_eq!(status, 3);
+    assert_eq!(plain(&text).matches("(no name)").count(), 2, "{text}");
+}
+
+#[test]
 fn text_of_the_stream_cannot_steer_the_terminal() {
     let body = bodies::chat_text("\u{1b}]0;title\u{7}\u{1b}[2J") + "data: [DONE]\n\n";
     let path = file("steering", &body);

@@ -44,7 +44,7 @@ impl Accumulator {
         } else {
             by
         };
-        let vouched = !matches!(by, ClosedBy::Unconfirmed | ClosedBy::Error);
+        let vouched = by.vouches();
         // The mirrors are found before anything ends: both texts are still here.
         let mirrors: SmallVec<[SlotId; 4]> = (0..self.calls.0.len())
             .filter(|&at| {
@@ -117,7 +117,7 @@ impl Accumulator {
                     Some(FinishMeaning::Length | FinishMeaning::Filtered | FinishMeaning::Error)
                 );
         let discarded = matches!(by, ClosedBy::Restart | ClosedBy::Mirrored);
-        let unconfirmed = discarded || matches!(by, ClosedBy::Unconfirmed | ClosedBy::Error);
+        let unconfirmed = !by.vouches();
         let closing = Closing {
             settling: Settling {
                 // What is missing from a text that nothing vouches for is not repaired.

@@ -202,6 +202,17 @@ impl Queue {
 }
 
 /// The events that are ready, in order. Dropping it early loses nothing: what is left comes with the next.
+///
+/// # Examples
+///
+/// ```
+/// use callstitch::{ToolCallParser, WireFormat};
+///
+/// let mut parser = ToolCallParser::new(WireFormat::Ollama);
+/// let body = b"{\"message\":{\"content\":\"Low tide\"},\"done\":true,\"done_reason\":\"stop\"}\n";
+/// assert!(parser.push(body).next().is_some()); // the text
+/// assert!(parser.events().count() > 0); // the reason is still there
+/// ```
 #[derive(Debug)]
 #[must_use = "events stay queued until they are taken"]
 pub struct Events<'a> {

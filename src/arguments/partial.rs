@@ -7,6 +7,18 @@ use serde_json::{Map, Value};
 use std::fmt;
 
 /// How far the text has been read.
+///
+/// # Examples
+///
+/// ```
+/// use callstitch::{ArgumentsBuffer, PartialState};
+///
+/// let mut buffer = ArgumentsBuffer::new();
+/// buffer.push("{\"a\":1");
+/// assert_eq!(buffer.view().state(), PartialState::Reading);
+/// buffer.push(",]");
+/// assert_eq!(buffer.view().state(), PartialState::Stopped { at: 7 });
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum PartialState {
@@ -29,7 +41,7 @@ pub enum PartialState {
 /// # Examples
 ///
 /// ```
-/// use callstitch::ArgumentsBuffer;
+/// use callstitch::{ArgumentsBuffer, PartialState};
 ///
 /// let mut buffer = ArgumentsBuffer::new();
 /// buffer.push(r#"{"path":"/tmp/x","lines":[10,2"#);
@@ -37,6 +49,10 @@ pub enum PartialState {
 /// assert_eq!(view.get(["path"]).unwrap(), "/tmp/x");
 /// assert!(view.is_complete(["path"]) && !view.is_complete(["lines"]));
 /// assert_eq!(serde_json::to_string(view.object()).unwrap(), r#"{"path":"/tmp/x","lines":[10]}"#);
+/// assert_eq!(view.open_path(), ["lines".into()]);
+/// assert_eq!((view.state(), view.held_back()), (PartialState::Reading, "2"));
+/// assert_eq!(view.snapshot(), *view.value()); // a copy
+/// assert!(view.raw().ends_with("[10,2"));
 /// ```
 #[derive(Clone, Copy)]
 pub struct PartialArguments<'a> {
@@ -202,6 +218,9 @@ impl fmt::Debug for PartialArguments<'_> {
 ///     println!("{:?}", buffer.view().get(["text"]));
 /// }
 /// assert_eq!(buffer.finish(&Settling::default()).state(), ArgumentsState::Whole);
+/// let mut shallow = ArgumentsBuffer::with_max_depth(1);
+/// shallow.push("{\"a\":1,\"deep\":{");
+/// assert_eq!((shallow.view().object().len(), shallow.raw().len()), (1, 15));
 /// ```
 #[derive(Clone)]
 pub struct ArgumentsBuffer {
@@ -249,6 +268,20 @@ impl ArgumentsBuffer {
 
     /// Reads on, and reports what happened to each field since the last look. Fields read by [`view`](Self::view) are
     /// not reported again.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{ArgumentsBuffer, FieldEvent};
+    ///
+    /// let mut buffer = ArgumentsBuffer::new();
+    /// let mut text = String::new();
+    /// for fragment in ["{\"text\":\"Lo", "w tide\"}"] {
+    ///     buffer.push(fragment);
+    ///     buffer.drain_events(|event| if let FieldEvent::Text { fragment, .. } = event { text.push_str(&fragment) });
+    /// }
+    /// assert_eq!(text, "Low tide");
+    /// ```
     pub fn drain_events(&mut self, mut sink: impl FnMut(FieldEvent<'_>)) {
         self.reader.advance_with(&self.raw, &mut sink);
     }

@@ -5,6 +5,15 @@ use crate::json::{self, FaultKind, PathSegment};
 use std::fmt;
 
 /// What kind of thing is wrong with an argument text.
+///
+/// # Examples
+///
+/// ```
+/// use callstitch::{Arguments, ProblemKind};
+///
+/// assert_eq!(Arguments::parse(r#"{"a":"#).problem().unwrap().kind(), ProblemKind::Truncated);
+/// assert!(matches!(Arguments::parse("[1]").problem().unwrap().kind(), ProblemKind::Fault(_)));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ProblemKind {
@@ -34,6 +43,10 @@ pub enum ProblemKind {
 /// assert_eq!(problem.kind(), ProblemKind::Fault(FaultKind::Trailing));
 /// assert_eq!(problem.second_object(), Some(7));
 /// assert_eq!(problem.to_string(), "text after the object at byte 7");
+/// let cut = Arguments::parse(r#"{"port":"Oban","depth":12"#);
+/// let problem = cut.problem().unwrap();
+/// assert_eq!((problem.at(), problem.dropped_at()), (25, Some(23)));
+/// assert!(problem.open_path().is_empty()); // nothing but the number is unfinished
 /// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct Problem {
@@ -154,6 +167,16 @@ pub(super) fn second_object(raw: &str, kind: ProblemKind, at: usize) -> Option<u
 }
 
 /// Why the arguments were refused.
+///
+/// # Examples
+///
+/// ```
+/// use callstitch::{Arguments, ArgumentsErrorKind};
+///
+/// let whole = Arguments::parse(r#"{"port":7}"#);
+/// let error = whole.deserialize::<std::collections::HashMap<String, String>>().unwrap_err();
+/// assert_eq!(error.kind(), ArgumentsErrorKind::Mismatch);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ArgumentsErrorKind {
@@ -170,10 +193,13 @@ pub enum ArgumentsErrorKind {
 /// # Examples
 ///
 /// ```
-/// use callstitch::Arguments;
+/// use callstitch::{Arguments, ArgumentsErrorKind};
 ///
 /// let error = Arguments::parse(r#"{"secret":"x"#).object().unwrap_err();
 /// assert_eq!(error.to_string(), "arguments are truncated: cut off at byte 12");
+/// assert_eq!(error.kind(), ArgumentsErrorKind::Flagged);
+/// assert_eq!(error.problem().unwrap().at(), 12);
+/// assert_eq!(error.detail(), None); // the type was not to blame
 /// ```
 #[derive(Clone, PartialEq)]
 pub struct ArgumentsError(Box<Refusal>);

@@ -1,7 +1,11 @@
-//! What a text can turn out to be, and what decides it.
+//! What a text can turn out to be, what decides it, and the verdicts of rooms that saw more than the text.
 
-use crate::json::{self, RepairLevel};
+use super::problem::second_object;
+use super::{Arguments, Problem, ProblemKind, is_blank};
+use crate::json::{self, End, FaultKind, Repair, RepairKind, RepairLevel};
+use std::borrow::Cow;
 use std::fmt;
+use std::sync::OnceLock;
 
 /// What an argument text turned out to be.
 ///
@@ -11,6 +15,17 @@ use std::fmt;
 /// raw text ── close ────┤                    └ refused ─▶ Malformed  flagged
 ///                       ├─ a prefix of an object ───────▶ Truncated  flagged
 ///                       └─ too many containers ─────────▶ TooDeep    flagged
+/// ```
+///
+/// # Examples
+///
+/// ```
+/// use callstitch::{Arguments, ArgumentsState};
+///
+/// let mended = Arguments::parse(r#"{"port":"Oban",}"#).state();
+/// assert_eq!((mended, mended.is_usable(), mended.as_str()), (ArgumentsState::Repaired, true, "repaired"));
+/// let cut = Arguments::parse(r#"{"port":"Ob"#).state();
+/// assert_eq!((cut, cut.is_usable()), (ArgumentsState::Truncated, false));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -59,6 +74,17 @@ impl fmt::Display for ArgumentsState {
 
 /// What blank text (nothing, white space, or the text `null`) means at a close. Only the caller can know: parameterless
 /// calls arrive blank, and so does a call of which nothing came before the token limit.
+///
+/// # Examples
+///
+/// ```
+/// use callstitch::{Arguments, Blank, Settling};
+///
+/// let ended = Settling::default();
+/// assert!(Arguments::settle(String::new(), &ended).is_usable());
+/// let cut = Settling { blank: Blank::Cut, ..ended };
+/// assert!(!Arguments::settle(String::new(), &cut).is_usable());
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Blank {
     /// The turn ended properly: blank is `{}`, and whole.
@@ -96,5 +122,207 @@ impl Default for Settling {
             max_depth: json::MAX_DEPTH,
             blank: Blank::default(),
         }
+    }
+}
+
+impl Arguments {
+    /// Settles a text: whole at once if serde_json reads an object; else strict recovery, and the repair ladder on
+    /// malformed text only. Never errors; O(n), no recursion.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{Arguments, Blank, Settling};
+    ///
+    /// let cut = Settling { blank: Blank::Cut, ..Settling::default() };
+    /// assert!(!Arguments::settle(" ".into(), &cut).is_usable());
+    /// ```
+    #[must_use]
+    pub fn settle(text: String, settling: &Settling) -> Self {
+        let depth = settling.max_depth.min(json::MAX_DEPTH);
+        if depth == json::MAX_DEPTH && json::is_object(&text) {
+            return Self::usable(text, None, ArgumentsState::Whole, Vec::new());
+        }
+        if is_blank(&text) {
+            return Self::blank(text, settling.blank);
+        }
+        let ended = json::recover(&text, depth);
+        if ended.wrapped
+            && serde_json::from_str(&text).is_ok_and(|inner: Cow<'_, str>| is_blank(&inner))
+        {
+            return Self::blank(text, settling.blank);
+        }
+        let guess_key = settling.repair == RepairLevel::Guess && ended.in_key;
+        match ended.end {
+            End::Whole if ended.wrapped => {
+                let at = text.find('"').unwrap_or(0);
+                let repairs = vec![Repair::new(RepairKind::Unwrapped, at)];
+                let inner = serde_json::from_str::<String>(&text).ok();
+                Self::usable(text, inner, ArgumentsState::Repaired, repairs)
+            }
+            End::Whole => Self::usable(text, None, ArgumentsState::Whole, Vec::new()),
+            End::Fault(FaultKind::TooDeep, _) => {
+                Self::flagged(text, None, ended, Vec::new(), depth)
+            }
+            End::Cut if !guess_key => Self::flagged(text, None, ended, Vec::new(), depth),
+            _ => Self::repaired(&text, settling, depth, ended.end == End::Cut)
+                .unwrap_or_else(|| Self::flagged(text, None, ended, Vec::new(), depth)),
+        }
+    }
+
+    /// The repair ladder's reading of a malformed text, if it has one.
+    fn repaired(text: &str, settling: &Settling, depth: usize, cut_key: bool) -> Option<Self> {
+        let ended_by_itself = settling.blank == Blank::Object;
+        let mended = json::repair(text, settling.repair, ended_by_itself, cut_key)?;
+        let ended = json::recover(&mended.text, depth);
+        let raw = text.to_owned();
+        match ended.end {
+            End::Whole if !mended.cut => {
+                let state = ArgumentsState::Repaired;
+                Some(Self::usable(raw, Some(mended.text), state, mended.repairs))
+            }
+            // What was mended is still cut, and says so. Its offsets are those of the mended text, and are not kept.
+            End::Whole | End::Cut => {
+                let ended = json::Ended {
+                    end: End::Cut,
+                    dropped_at: None,
+                    ..ended
+                };
+                Some(Self::flagged(
+                    raw,
+                    Some(mended.text),
+                    ended,
+                    mended.repairs,
+                    depth,
+                ))
+            }
+            End::Fault(FaultKind::TooDeep, at) => {
+                let end = End::Fault(FaultKind::TooDeep, at.min(raw.len()));
+                Some(Self::flagged(
+                    raw,
+                    Some(mended.text),
+                    json::Ended {
+                        end,
+                        dropped_at: None,
+                        ..ended
+                    },
+                    mended.repairs,
+                    depth,
+                ))
+            }
+            End::Fault(..) => None,
+        }
+    }
+
+    fn blank(raw: String, blank: Blank) -> Self {
+        match blank {
+            Blank::Object => Self::usable(
+                raw,
+                Some("{}".to_owned()),
+                ArgumentsState::Whole,
+                Vec::new(),
+            ),
+            Blank::Cut => {
+                let problem = Some(Box::new(Problem::new(ProblemKind::Blank, raw.len())));
+                let state = ArgumentsState::Truncated;
+                Arguments {
+                    raw,
+                    text: None,
+                    object: None,
+                    depth: json::MAX_DEPTH,
+                    state,
+                    repairs: Vec::new(),
+                    problem,
+                }
+            }
+        }
+    }
+
+    fn flagged(
+        raw: String,
+        text: Option<String>,
+        ended: json::Ended,
+        repairs: Vec<Repair>,
+        depth: usize,
+    ) -> Self {
+        let (state, kind, at) = match ended.end {
+            End::Fault(FaultKind::TooDeep, at) => (
+                ArgumentsState::TooDeep,
+                ProblemKind::Fault(FaultKind::TooDeep),
+                at,
+            ),
+            End::Fault(kind, at) => (ArgumentsState::Malformed, ProblemKind::Fault(kind), at),
+            End::Cut | End::Whole => (ArgumentsState::Truncated, ProblemKind::Truncated, raw.len()),
+        };
+        let second = second_object(&raw, kind, at);
+        let problem = Problem::new(kind, at)
+            .within(ended.open_path, ended.dropped_at)
+            .with_second_object(second);
+        Arguments {
+            raw,
+            text,
+            object: Some(OnceLock::new()),
+            depth,
+            state,
+            repairs,
+            problem: Some(Box::new(problem)),
+        }
+    }
+
+    /// The reading chosen by a room that saw the fragments and not only their sum: `raw` as sent, `chosen` one object's
+    /// text, `repairs` what was done to choose it. Repaired if `chosen` is usable, else flagged for what is wrong with it.
+    #[must_use]
+    pub(crate) fn restated(
+        raw: String,
+        chosen: &str,
+        repairs: Vec<Repair>,
+        settling: &Settling,
+    ) -> Self {
+        let mut settled = Self::settle(chosen.to_owned(), settling);
+        if settled.is_usable() {
+            settled.state = ArgumentsState::Repaired;
+        }
+        let chosen = std::mem::replace(&mut settled.raw, raw);
+        settled.text.get_or_insert(chosen);
+        settled.repairs.splice(0..0, repairs);
+        settled
+    }
+
+    /// Arguments of which a higher room knows that they cannot be believed from the byte `at` on. What the text states
+    /// before that is recovered, whatever the rest says.
+    pub(crate) fn damaged(raw: String, at: usize, why: ProblemKind) -> Self {
+        let before = raw.get(..at).unwrap_or(&raw).to_owned();
+        let mut damaged = Self::settle(
+            before,
+            &Settling {
+                repair: RepairLevel::None,
+                blank: Blank::Cut,
+                ..Settling::default()
+            },
+        );
+        let before = std::mem::replace(&mut damaged.raw, raw);
+        damaged.text.get_or_insert(before);
+        damaged.state = ArgumentsState::Malformed;
+        damaged.problem = Some(Box::new(Problem::new(why, at)));
+        damaged
+    }
+
+    /// Gives up what a text states that holds two objects: in one call, to choose either is to lose the other silently.
+    pub(crate) fn refuse_to_choose(&mut self) {
+        if self
+            .problem()
+            .is_some_and(|problem| problem.second_object().is_some())
+        {
+            self.object = None;
+        }
+    }
+
+    /// Flags arguments as cut although their text is whole: nothing vouches for an empty object at a bare end of the body.
+    pub(crate) fn flag_truncated(&mut self) {
+        self.state = ArgumentsState::Truncated;
+        self.problem = Some(Box::new(Problem::new(
+            ProblemKind::Truncated,
+            self.raw.len(),
+        )));
     }
 }

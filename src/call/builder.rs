@@ -10,6 +10,16 @@ use crate::config::{IdSource, default_ids};
 use crate::delta::{ClosedBy, Executor, ToolKind};
 
 /// A field of a call, in an error.
+///
+/// # Examples
+///
+/// ```
+/// use callstitch::{Field, FieldProblem, ToolCall};
+///
+/// let error = ToolCall::builder().name("get_tide").arguments(r#"{"port":"Ob"#).build().unwrap_err();
+/// assert_eq!(error.of(Field::Arguments), Some(FieldProblem::Truncated));
+/// assert_eq!(error.of(Field::Name), None);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Field {
@@ -22,6 +32,16 @@ pub enum Field {
 }
 
 /// What is wrong with a field.
+///
+/// # Examples
+///
+/// ```
+/// use callstitch::{Field, FieldProblem, ToolCall};
+///
+/// let error = ToolCall::builder().arguments("{\"a\" 1}").build().unwrap_err();
+/// assert_eq!(error.of(Field::Name), Some(FieldProblem::Missing));
+/// assert_eq!(error.of(Field::Arguments), Some(FieldProblem::Syntax { at: 5 }));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FieldProblem {
@@ -43,6 +63,16 @@ pub enum FieldProblem {
 }
 
 /// One wrong field.
+///
+/// # Examples
+///
+/// ```
+/// use callstitch::{Field, FieldProblem, ToolCall};
+///
+/// let error = ToolCall::builder().name("").build().unwrap_err();
+/// let wrong = error.fields()[0];
+/// assert_eq!((wrong.field, wrong.problem), (Field::Name, FieldProblem::Empty));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct FieldError {
@@ -53,6 +83,16 @@ pub struct FieldError {
 }
 
 /// A call could not be made: every field that is wrong, at once. Shows no argument text.
+///
+/// # Examples
+///
+/// ```
+/// use callstitch::{Field, FieldProblem, ToolCall};
+///
+/// let error = ToolCall::builder().id("").build().unwrap_err();
+/// assert_eq!(error.fields().len(), 2); // the name is missing too
+/// assert_eq!(error.of(Field::Id), Some(FieldProblem::Empty));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BuildError {
     fields: Vec<FieldError>,
@@ -108,6 +148,31 @@ impl Faults {
 }
 
 /// Makes a [`ToolCall`] from its parts; see [`ToolCall::builder`].
+///
+/// # Examples
+///
+/// ```
+/// use callstitch::{Executor, ToolCall, ToolKind};
+/// use serde_json::json;
+///
+/// let call = ToolCall::builder()
+///     .index(1)
+///     .choice(0)
+///     .id("call_1")
+///     .name("get_tide")
+///     .arguments(json!({"port": "Oban"}))
+///     .kind(ToolKind::Function)
+///     .executor(Executor::Client)
+///     .server_name("harbour".to_owned())
+///     .display_text("Looking up the tide")
+///     .metadata("turn", 3)
+///     .extra("thoughtSignature", "c2ln")
+///     .build()?;
+/// assert_eq!((call.id(), call.name(), call.server_name()), ("call_1", "get_tide", Some("harbour")));
+/// assert_eq!((call.display_text(), &call.metadata()["turn"]), (Some("Looking up the tide"), &json!(3)));
+/// assert_eq!(call.extras()["thoughtSignature"], "c2ln");
+/// # Ok::<(), callstitch::BuildError>(())
+/// ```
 #[must_use]
 #[derive(Debug, Clone, Default)]
 pub struct ToolCallBuilder {
@@ -206,6 +271,25 @@ impl ToolCallBuilder {
     /// # Errors
     ///
     /// As [`build`](ToolCallBuilder::build).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{IdSource, ToolCall};
+    ///
+    /// #[derive(Debug)]
+    /// struct Always;
+    ///
+    /// impl IdSource for Always {
+    ///     fn next_id(&self) -> String {
+    ///         "call_ours".to_owned()
+    ///     }
+    /// }
+    ///
+    /// let call = ToolCall::builder().name("get_now").build_with(&Always)?;
+    /// assert_eq!((call.id(), call.is_synthetic_id()), ("call_ours", true));
+    /// # Ok::<(), callstitch::BuildError>(())
+    /// ```
     pub fn build_with(self, ids: &dyn IdSource) -> Result<ToolCall, BuildError> {
         let mut faults = Faults::default();
         match self.name.as_deref() {
@@ -336,6 +420,18 @@ impl ToolCall {
     }
 
     /// A call that its provider ran: visible, never resolved to a tool of the caller's, and left out of what is sent back.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{ToolCall, ToolName};
+    /// use callstitch::history::HistoryFormat;
+    ///
+    /// let call = ToolCall::builtin(ToolName::new("web_search")?, "{}");
+    /// assert!(call.is_builtin());
+    /// assert_eq!(call.to_wire(HistoryFormat::OpenAiChat), None);
+    /// # Ok::<(), callstitch::EmptyToolName>(())
+    /// ```
     #[must_use]
     pub fn builtin(name: ToolName, arguments: impl Into<Arguments>) -> Self {
         let mut call = Self::new(name, arguments);
@@ -345,6 +441,18 @@ impl ToolCall {
     }
 
     /// The same call with the provider's id; an empty one changes nothing.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{ToolCall, ToolName};
+    ///
+    /// let call = ToolCall::new(ToolName::new("get_now")?, "{}");
+    /// assert!(call.is_synthetic_id());
+    /// let call = call.with_id("call_1");
+    /// assert_eq!((call.id(), call.is_synthetic_id()), ("call_1", false));
+    /// # Ok::<(), callstitch::EmptyToolName>(())
+    /// ```
     #[must_use]
     pub fn with_id(mut self, id: impl Into<String>) -> Self {
         let id = id.into();

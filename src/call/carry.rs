@@ -99,12 +99,35 @@ impl<'de> Deserialize<'de> for ExecutionStatus {
 
 impl ToolCall {
     /// A text for people, of the caller's making.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{ToolCall, ToolName};
+    ///
+    /// let mut call = ToolCall::new(ToolName::new("get_tide")?, "{}");
+    /// call.set_display_text("Looking up the tide".to_owned());
+    /// assert_eq!(call.display_text(), Some("Looking up the tide"));
+    /// # Ok::<(), callstitch::EmptyToolName>(())
+    /// ```
     #[must_use]
     pub fn display_text(&self) -> Option<&str> {
         self.0.display_text.as_deref()
     }
 
     /// Sets the text for people. `None` keeps what is there.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{ToolCall, ToolName};
+    ///
+    /// let mut call = ToolCall::new(ToolName::new("get_tide")?, "{}");
+    /// call.set_display_text("Looking up the tide".to_owned());
+    /// call.set_display_text(None);
+    /// assert_eq!(call.display_text(), Some("Looking up the tide"));
+    /// # Ok::<(), callstitch::EmptyToolName>(())
+    /// ```
     pub fn set_display_text(&mut self, text: impl Into<Option<String>>) {
         if let Some(text) = text.into() {
             self.0.display_text = Some(text);
@@ -113,12 +136,35 @@ impl ToolCall {
 
     /// What the caller noted on the call: kept by serde, never sent to a provider. What goes back verbatim with the call is in
     /// [`extras`](ToolCall::extras).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{ToolCall, ToolName};
+    ///
+    /// let mut call = ToolCall::new(ToolName::new("get_tide")?, "{}");
+    /// assert!(call.metadata().is_empty());
+    /// call.metadata_mut().insert("turn".to_owned(), 3.into());
+    /// assert_eq!(call.metadata()["turn"], 3);
+    /// # Ok::<(), callstitch::EmptyToolName>(())
+    /// ```
     #[must_use]
     pub fn metadata(&self) -> &Map<String, Value> {
         &self.0.metadata
     }
 
     /// The caller's notes, to be changed.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{ToolCall, ToolName};
+    ///
+    /// let mut call = ToolCall::new(ToolName::new("get_tide")?, "{}");
+    /// call.metadata_mut().insert("turn".to_owned(), 3.into());
+    /// assert_eq!(call.metadata().len(), 1);
+    /// # Ok::<(), callstitch::EmptyToolName>(())
+    /// ```
     pub fn metadata_mut(&mut self) -> &mut Map<String, Value> {
         &mut self.0.metadata
     }
@@ -149,6 +195,16 @@ impl ToolCall {
     }
 
     /// Notes and extras in one map, the notes winning. A copy.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::ToolCall;
+    ///
+    /// let call = ToolCall::builder().name("get_tide").extra("caller", "program").metadata("turn", 3).build()?;
+    /// assert_eq!(call.metadata_with_extras().len(), 2);
+    /// # Ok::<(), callstitch::BuildError>(())
+    /// ```
     #[must_use]
     pub fn metadata_with_extras(&self) -> Map<String, Value> {
         let mut all = self.0.extras.clone();
@@ -158,12 +214,34 @@ impl ToolCall {
 
     /// How far the running of the call has come, as noted in its metadata; [`Identified`](ExecutionStatus::Identified) where
     /// nothing was.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{ExecutionStatus, ToolCall, ToolName};
+    ///
+    /// let mut call = ToolCall::new(ToolName::new("get_tide")?, "{}");
+    /// assert_eq!(call.execution_status(), ExecutionStatus::Identified);
+    /// call.set_execution_status("executing");
+    /// assert_eq!(call.execution_status(), ExecutionStatus::Executing);
+    /// # Ok::<(), callstitch::EmptyToolName>(())
+    /// ```
     #[must_use]
     pub fn execution_status(&self) -> ExecutionStatus {
         self.execution_status_or(ExecutionStatus::Identified)
     }
 
     /// As [`execution_status`](ToolCall::execution_status), with a default of your own.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{ExecutionStatus, ToolCall, ToolName};
+    ///
+    /// let call = ToolCall::new(ToolName::new("get_tide")?, "{}");
+    /// assert_eq!(call.execution_status_or(ExecutionStatus::Completed), ExecutionStatus::Completed);
+    /// # Ok::<(), callstitch::EmptyToolName>(())
+    /// ```
     #[must_use]
     pub fn execution_status_or(&self, default: ExecutionStatus) -> ExecutionStatus {
         self.0
@@ -174,12 +252,33 @@ impl ToolCall {
     }
 
     /// Notes how far the running has come.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{ExecutionStatus, ToolCall, ToolName};
+    ///
+    /// let mut call = ToolCall::new(ToolName::new("get_tide")?, "{}");
+    /// call.set_execution_status(ExecutionStatus::Failed);
+    /// assert_eq!(call.metadata()["execution_status"], "failed");
+    /// # Ok::<(), callstitch::EmptyToolName>(())
+    /// ```
     pub fn set_execution_status(&mut self, status: impl Into<ExecutionStatus>) {
         let status = status.into().as_str().into();
         self.0.metadata.insert(EXECUTION_STATUS.to_owned(), status);
     }
 
     /// The namespace of the tool, where the wire or the caller's notes have one.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::ToolCall;
+    ///
+    /// let call = ToolCall::builder().name("get_tide").extra("namespace", "harbour").build()?;
+    /// assert_eq!(call.namespace(), Some("harbour"));
+    /// # Ok::<(), callstitch::BuildError>(())
+    /// ```
     #[must_use]
     pub fn namespace(&self) -> Option<&str> {
         let of = |map: &'_ Map<String, Value>| map.get(NAMESPACE).is_some_and(Value::is_string);
@@ -193,6 +292,15 @@ impl ToolCall {
 
     /// Whether the result may come in a later turn, as noted under `async`. The caller runs the call all the same, and keeps
     /// its id and notes.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::ToolCall;
+    ///
+    /// assert!(ToolCall::builder().name("dig").metadata("async", true).build()?.is_async());
+    /// # Ok::<(), callstitch::BuildError>(())
+    /// ```
     #[must_use]
     pub fn is_async(&self) -> bool {
         ["async", "async?"]
@@ -201,6 +309,17 @@ impl ToolCall {
     }
 
     /// Whether the provider ran the call: it is information, and not to be answered.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{ToolCall, ToolName};
+    ///
+    /// let name = ToolName::new("web_search")?;
+    /// assert!(ToolCall::builtin(name.clone(), "{}").is_builtin());
+    /// assert!(!ToolCall::new(name, "{}").is_builtin());
+    /// # Ok::<(), callstitch::EmptyToolName>(())
+    /// ```
     #[must_use]
     pub fn is_builtin(&self) -> bool {
         self.0.executor == Executor::Provider
@@ -208,6 +327,15 @@ impl ToolCall {
 
     /// Whether the caller's notes mark the call as native to its provider: `provider_native` with anything but `false` or
     /// `null`. Apart from [`is_builtin`](ToolCall::is_builtin).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::ToolCall;
+    ///
+    /// assert!(ToolCall::builder().name("bash").metadata("provider_native", true).build()?.is_provider_native());
+    /// # Ok::<(), callstitch::BuildError>(())
+    /// ```
     #[must_use]
     pub fn is_provider_native(&self) -> bool {
         self.0.metadata.get(PROVIDER_NATIVE).is_some_and(is_truthy)
@@ -231,12 +359,33 @@ impl ToolCall {
     }
 
     /// Whether the flag is on this very map.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::ToolCall;
+    /// use serde_json::json;
+    ///
+    /// assert!(ToolCall::has_builtin_flag(&json!({"name": "web_search", "builtin?": true})));
+    /// assert!(!ToolCall::has_builtin_flag(&json!({"name": "web_search"})));
+    /// ```
     #[must_use]
     pub fn has_builtin_flag(value: &Value) -> bool {
         value.get(BUILTIN).is_some_and(is_truthy)
     }
 
     /// Puts the flag on a call-shaped map, where `flag` is true; changes nothing otherwise.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::ToolCall;
+    /// use serde_json::{Map, Value};
+    ///
+    /// let mut map = Map::new();
+    /// ToolCall::set_builtin_flag(&mut map, true);
+    /// assert!(ToolCall::has_builtin_flag(&Value::Object(map)));
+    /// ```
     pub fn set_builtin_flag(map: &mut Map<String, Value>, flag: bool) {
         if flag {
             map.insert(BUILTIN.to_owned(), Value::Bool(true));
@@ -244,6 +393,16 @@ impl ToolCall {
     }
 
     /// The notes on a call-shaped map; `{}` on anything else.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::ToolCall;
+    /// use serde_json::json;
+    ///
+    /// assert_eq!(ToolCall::metadata_of(&json!({"metadata": {"turn": 3}}))["turn"], 3);
+    /// assert!(ToolCall::metadata_of(&json!("no map")).is_empty());
+    /// ```
     #[must_use]
     pub fn metadata_of(value: &Value) -> Cow<'_, Map<String, Value>> {
         match value.get("metadata") {

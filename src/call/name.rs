@@ -16,6 +16,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 /// let name = ToolName::new("search")?;
 /// assert_eq!(name, "search");
 /// assert!(ToolName::new("").is_err());
+/// assert_eq!(name.as_str().len(), name.clone().into_string().len());
 /// # Ok::<(), callstitch::EmptyToolName>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -23,6 +24,14 @@ use serde::{Deserialize, Deserializer, Serialize};
 pub struct ToolName(String);
 
 /// A tool's name was empty.
+///
+/// # Examples
+///
+/// ```
+/// use callstitch::ToolName;
+///
+/// assert_eq!(ToolName::new("").unwrap_err().to_string(), "a tool's name is not empty");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EmptyToolName(());
 

@@ -1,6 +1,7 @@
 //! A call that is still arriving.
 
 mod merge;
+mod text;
 
 use std::fmt;
 
@@ -10,8 +11,10 @@ use super::settle::{Sources, says_nothing, settle};
 use super::{CallIndex, Evidence, Parts, ToolCall, ToolName};
 use crate::anomaly::AnomalyKind;
 use crate::arguments::{Arguments, PartialArguments, ProblemKind, Settling};
-use crate::delta::{ArgumentsPart, CallDelta, Executor, Fragment, ToolKind};
-use crate::json::{self, FieldEvent, MAX_DEPTH, PartialReader, Scan, join_halves};
+use crate::delta::{CallDelta, Executor, ToolKind};
+use crate::json::{self, FieldEvent, MAX_DEPTH, PartialReader, Scan};
+
+use text::Restated;
 
 pub use merge::MergeError;
 
@@ -20,7 +23,7 @@ pub use merge::MergeError;
 /// # Examples
 ///
 /// ```
-/// use callstitch::{ToolCallParser, WireFormat};
+/// use callstitch::{Executor, ToolCallParser, ToolKind, WireFormat};
 ///
 /// let mut parser = ToolCallParser::new(WireFormat::OpenAiChat);
 /// let chunk = br#"data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"call_1","function":{"name":"write_note","arguments":"{\"text\":\"Low ti"}}]}}]}
@@ -30,6 +33,9 @@ pub use merge::MergeError;
 /// let call = parser.in_progress().next().unwrap();
 /// assert_eq!(call.name(), Some("write_note"));
 /// assert_eq!(call.arguments().object()["text"], "Low ti");
+/// assert_eq!((call.index().get(), call.choice(), call.wire_index()), (0, 0, Some(0)));
+/// assert_eq!((call.id(), call.kind(), call.executor()), (Some("call_1"), &ToolKind::Function, Executor::Client));
+/// assert_eq!(call.raw(), r#"{"text":"Low ti"#);
 /// ```
 #[derive(Clone)]
 pub struct PartialCall {
@@ -71,39 +77,6 @@ pub struct PartialCall {
     damaged: Option<(ProblemKind, usize)>,
     /// What the caller gave to it; a stream gives nothing.
     given: Option<Box<merge::Given>>,
-}
-
-/// The whole text again, from an event with authority over the fragments.
-#[derive(Debug, Clone)]
-enum Restated {
-    No,
-    /// It is the first so many bytes of the fragments: no second copy of a text that may be large.
-    Beginning(usize),
-    Other(String),
-}
-
-impl Restated {
-    fn is_some(&self) -> bool {
-        !matches!(self, Restated::No)
-    }
-
-    fn text<'t>(&'t self, fragments: &'t str) -> Option<&'t str> {
-        match self {
-            Restated::No => None,
-            Restated::Beginning(length) => fragments.get(..*length),
-            Restated::Other(text) => Some(text),
-        }
-    }
-
-    /// The text, where it is another than that of the fragments.
-    fn other(self, fragments: &str) -> Option<String> {
-        match self {
-            Restated::No => None,
-            Restated::Beginning(length) if length == fragments.len() => None,
-            Restated::Beginning(length) => fragments.get(..length).map(str::to_owned),
-            Restated::Other(text) => Some(text),
-        }
-    }
 }
 
 /// How a call ends.
@@ -340,148 +313,6 @@ impl PartialCall {
         Some(AnomalyKind::NameInPieces)
     }
 
-    /// How long the text is with this part of it, or the other text that the part holds.
-    pub(crate) fn length_with(&self, part: ArgumentsPart<'_>) -> usize {
-        match part {
-            ArgumentsPart::None => self.text.len(),
-            ArgumentsPart::Fragment(fragment) => self.text.len() + fragment.text.len(),
-            ArgumentsPart::Whole(text) => self.text.len() + text.len(),
-            ArgumentsPart::Initial(text) | ArgumentsPart::Restated(text) => text.len(),
-        }
-    }
-
-    /// Takes what a delta says of the arguments; tells the liberty it took.
-    #[inline]
-    pub(crate) fn take_arguments(&mut self, part: ArgumentsPart<'_>) -> Option<AnomalyKind> {
-        match part {
-            ArgumentsPart::Fragment(fragment) => self.append(fragment, false),
-            ArgumentsPart::Whole(text) => self.append(Fragment::new(text), true),
-            ArgumentsPart::None => None,
-            ArgumentsPart::Initial(text) => {
-                replace(&mut self.initial, text, &mut self.beside);
-                None
-            }
-            ArgumentsPart::Restated(text) => {
-                self.restate(text);
-                None
-            }
-        }
-    }
-
-    /// A restated text that goes on where the fragments stopped gives the rest as a delta; any other waits for the close.
-    fn restate(&mut self, text: &str) {
-        if !self.restated.is_some()
-            && self.high.is_none()
-            && self.last_value == 0
-            && let Some(rest) = text
-                .strip_prefix(self.text.as_str())
-                .filter(|rest| !rest.is_empty())
-        {
-            let goes_on = !self.is_whole();
-            if goes_on {
-                self.append(Fragment::new(rest), false);
-            }
-        }
-        // Of several restated texts the last that says something counts (R2).
-        if self.restated.is_some() && says_nothing(text) {
-            return;
-        }
-        if let Restated::Other(before) = &self.restated {
-            self.beside = self.beside.saturating_sub(before.len());
-        }
-        self.restated = if !text.is_empty() && text == self.text {
-            Restated::Beginning(text.len())
-        } else {
-            self.beside += text.len();
-            Restated::Other(text.to_owned())
-        };
-    }
-
-    /// Appends a piece that needs no second thought: no half of a character on either side, no value that may say again what
-    /// was said. `None`, and nothing done, for any other.
-    #[inline]
-    pub(crate) fn append_plain<'t>(&mut self, fragment: Fragment<'t>) -> Option<&'t str> {
-        let halves = fragment.low.is_some() || fragment.high.is_some() || self.high.is_some();
-        let first = *fragment.text.as_bytes().first()?;
-        let opens = first == b'{' || (first <= b' ' && opens_object(fragment.text));
-        if halves || self.last_is_whole || opens {
-            return None;
-        }
-        self.grow(fragment.text);
-        if !fragment.unquoted || !self.scan.is_in_string() {
-            self.scan.push(fragment.text);
-        }
-        Some(fragment.text)
-    }
-
-    /// Half again instead of twice: an open call holds at most 1.5 times its text.
-    #[inline]
-    fn grow(&mut self, text: &str) {
-        if self.text.capacity() - self.text.len() < text.len() {
-            self.text
-                .reserve_exact((self.text.len() / 2).max(text.len()).max(64));
-        }
-        self.text.push_str(text);
-    }
-
-    fn append(&mut self, fragment: Fragment<'_>, whole: bool) -> Option<AnomalyKind> {
-        let from = self.text.len();
-        let mut anomaly = None;
-        if let Some(high) = self.high {
-            if let Some(low) = fragment.low {
-                self.text.push(join_halves(high, low));
-                self.high = None;
-            } else if !fragment.text.is_empty() || fragment.high.is_some() {
-                self.text.push(char::REPLACEMENT_CHARACTER);
-                self.high = None;
-                anomaly = Some(AnomalyKind::LoneSurrogate);
-            }
-        } else if fragment.low.is_some() {
-            self.text.push(char::REPLACEMENT_CHARACTER);
-            anomaly = Some(AnomalyKind::LoneSurrogate);
-        }
-        self.grow(fragment.text);
-        self.high = fragment.high.or(self.high);
-        if from > 0 && (whole || opens_object(fragment.text)) {
-            self.note_value(from, whole);
-        }
-        // A whole value after other text replaces nothing, and nothing replaces the two.
-        let alone = whole && (from == 0 || self.last_value == from);
-        self.last_is_whole = alone || (self.last_is_whole && fragment.text.trim().is_empty());
-        self.scan.push(self.text.get(from..).unwrap_or_default());
-        anomaly
-    }
-
-    /// Notes a fragment that opens a value and may say again all that came before it.
-    fn note_value(&mut self, from: usize, whole: bool) {
-        // White space at the beginning is skipped once, not for each fragment that asks; at the end it lies between two
-        // fragments that ask, and is trimmed for one of them.
-        let blank = self
-            .text
-            .get(self.said_from..from)
-            .map_or(0, |text| text.len() - text.trim_start().len());
-        self.said_from += blank;
-        let (Some(before), Some(value)) =
-            (self.text.get(self.said_from..from), self.text.get(from..))
-        else {
-            return;
-        };
-        let before = before.trim_end();
-        let replaces = whole && self.last_is_whole;
-        if replaces || before == "{}" && whole || value.trim_start().starts_with(before) {
-            self.last_value = from;
-            self.said_from = from;
-        }
-    }
-
-    /// No text comes any more: a half of a character that still waits for its other half is a lone one.
-    pub(crate) fn end_text(&mut self) -> Option<AnomalyKind> {
-        self.high.take()?;
-        self.text.push(char::REPLACEMENT_CHARACTER);
-        self.scan.push("\u{fffd}");
-        Some(AnomalyKind::LoneSurrogate)
-    }
-
     /// Ends the call, after [`end_text`](PartialCall::end_text).
     pub(crate) fn end(self, closing: Closing) -> Ended {
         let restated = self.restated.other(&self.text);
@@ -543,12 +374,6 @@ impl PartialCall {
         }));
         Ended { call, anomalies }
     }
-}
-
-/// Whether a piece's first byte that is no white space opens an object.
-fn opens_object(text: &str) -> bool {
-    let mut bytes = text.bytes();
-    bytes.find(|byte| !byte.is_ascii_whitespace()) == Some(b'{')
 }
 
 /// Puts a text in place of the one held, and keeps the count of what is held.

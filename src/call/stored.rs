@@ -6,13 +6,24 @@ use std::fmt;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use super::{CallIndex, CallState, Evidence, Parts, ToolCall, ToolName};
+use super::{CallIndex, Evidence, Parts, ToolCall, ToolName};
 use crate::arguments::{Arguments, ArgumentsForm, ArgumentsState, StoredArguments, StoredProblem};
 use crate::config::default_ids;
 use crate::delta::{Executor, ToolKind};
 use crate::json::Repair;
 
-/// Whether a stored call had all that it needs. LangChain's two words; [`CallState`] says more.
+/// Whether a stored call had all that it needs. LangChain's two words; [`CallState`](super::CallState) says more.
+///
+/// # Examples
+///
+/// ```
+/// use callstitch::{CallStatus, ToolCall, ToolName};
+///
+/// let name = ToolName::new("get_tide")?;
+/// assert_eq!(ToolCall::new(name.clone(), "{}").status(), CallStatus::Complete);
+/// assert_eq!(ToolCall::new(name, "{").status(), CallStatus::Incomplete);
+/// # Ok::<(), callstitch::EmptyToolName>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CallStatus {
@@ -114,13 +125,22 @@ impl<'de> Deserialize<'de> for ToolCall {
 }
 
 /// A stored value is no call's: it is no object.
+///
+/// # Examples
+///
+/// ```
+/// use callstitch::ToolCall;
+///
+/// let error = ToolCall::from_value(serde_json::json!("no call")).unwrap_err();
+/// assert!(!error.to_string().is_empty());
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StoredCallError(());
 
 impl ToolCall {
     /// Reads a stored call: the stable form, the command line's lines, and the maps that other systems keep, flat or with the
     /// OpenAI nesting. Arguments may be an object, text, text in text, `null` or absent; an id that is missing is made; a name
-    /// that is missing leaves the call [unnamed](CallState::Unnamed). Unknown members are ignored.
+    /// that is missing leaves the call [unnamed](super::CallState::Unnamed). Unknown members are ignored.
     ///
     /// A word that says the call is usable is no proof: its text is read again.
     ///
@@ -215,11 +235,22 @@ impl ToolCall {
     }
 
     /// Whether the call has all that it needs: a name and usable arguments.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{CallStatus, ToolCall, ToolName};
+    ///
+    /// let call = ToolCall::new(ToolName::new("get_tide")?, r#"{"port":"Oban"}"#);
+    /// assert_eq!(call.status(), CallStatus::Complete);
+    /// # Ok::<(), callstitch::EmptyToolName>(())
+    /// ```
     #[must_use]
     pub fn status(&self) -> CallStatus {
-        match self.state() {
-            CallState::Whole | CallState::Repaired | CallState::FreeForm => CallStatus::Complete,
-            _ => CallStatus::Incomplete,
+        if self.is_usable() {
+            CallStatus::Complete
+        } else {
+            CallStatus::Incomplete
         }
     }
 

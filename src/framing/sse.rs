@@ -18,12 +18,16 @@
 //!      pretty-printed document may hold blank lines), or with the body. Once it has begun, unknown fields belong to it.
 //!    - A blank line dispatches the event it ends first, then the bare text that came in between.
 
+mod piece;
+
 use memchr::{memchr2, memrchr2};
 
 use super::bare::Bare;
 use super::{BOM, FrameLimits, advance, clear, give, over_limit, without_bom};
 use crate::error::Error;
 use crate::framing::{Frame, FrameSink, Origin};
+
+use piece::{Piece, after_line_end, usual_event, valid_prefix};
 
 /// The machine. Between two chunks:
 ///
@@ -69,14 +73,6 @@ struct Here<'c> {
     /// The chunk's complete lines up to the end of this one, and the offset of the first.
     lines: &'c [u8],
     base: u64,
-}
-
-/// A line or a part of one. The complete lines of a chunk are checked for UTF-8 in one go, which costs half of what one
-/// check a line does; `text` is there if the piece lies before the first byte that is none.
-#[derive(Debug, Clone, Copy, Default)]
-struct Piece<'c> {
-    bytes: &'c [u8],
-    text: Option<&'c str>,
 }
 
 impl Sse {
@@ -463,69 +459,4 @@ impl Held {
             clear(&mut self.bytes);
         }
     }
-}
-
-impl<'c> Piece<'c> {
-    fn unchecked(bytes: &'c [u8]) -> Self {
-        Piece { bytes, text: None }
-    }
-
-    /// What comes after this prefix.
-    #[inline]
-    fn after(self, prefix: &[u8]) -> Option<Self> {
-        let bytes = self.bytes.strip_prefix(prefix)?;
-        Some(Piece {
-            bytes,
-            text: self.text.and_then(|text| text.get(prefix.len()..)),
-        })
-    }
-
-    /// A field's value: at most one space after the colon is not part of it.
-    #[inline]
-    fn without_space(self) -> Self {
-        self.after(b" ").unwrap_or(self)
-    }
-}
-
-/// The event that begins `text`, if it is what nearly every one is: a `data` line, perhaps an `event` line before it, LF and a
-/// blank line; and what comes after it. Reading the same lines one by one gives the same event, for three times the work.
-#[inline]
-fn usual_event(text: &str) -> Option<(Frame<'_>, &str)> {
-    let line = |text| {
-        let at = memchr2(b'\n', b'\r', str::as_bytes(text))?;
-        let (line, end) = text.split_at_checked(at)?;
-        Some((
-            line.strip_prefix(' ').unwrap_or(line),
-            end.strip_prefix('\n')?,
-        ))
-    };
-    let (event, rest) = match text.strip_prefix("event:") {
-        Some(text) => line(text).map(|(event, rest)| (Some(event), rest))?,
-        None => (None, text),
-    };
-    let (data, rest) = line(rest.strip_prefix("data:")?)?;
-    let after = rest.strip_prefix('\n')?;
-    let frame = Frame {
-        event: event.filter(|event| !event.is_empty()),
-        raw: text.as_bytes().get(..text.len() - after.len()),
-        ..Frame::new(data)
-    };
-    Some((frame, after))
-}
-
-/// What comes after the line end that `rest` begins with. Where a CR ends the chunk, `after_cr` knows.
-#[inline]
-fn after_line_end(rest: &[u8]) -> &[u8] {
-    match rest {
-        [b'\r', b'\n', after @ ..] | [b'\n' | b'\r', after @ ..] => after,
-        _ => rest,
-    }
-}
-
-/// The text up to the first byte that is no UTF-8.
-fn valid_prefix(bytes: &[u8]) -> &str {
-    simdutf8::compat::from_utf8(bytes).unwrap_or_else(|error| {
-        let valid = bytes.get(..error.valid_up_to()).unwrap_or_default();
-        std::str::from_utf8(valid).unwrap_or_default()
-    })
 }

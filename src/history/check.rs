@@ -9,6 +9,19 @@ use super::{Entry, HistoryFormat};
 use crate::call::{CallState, ToolCall};
 
 /// Something that a provider would refuse in a history.
+///
+/// # Examples
+///
+/// ```
+/// use callstitch::history::{Entry, HistoryProblem, check};
+/// use callstitch::{ToolCall, ToolName};
+///
+/// let call = ToolCall::new(ToolName::new("get_tide")?, "{}");
+/// let problems = check([Entry::Call(call)]);
+/// assert!(matches!(problems[0], HistoryProblem::MissingResult { .. }));
+/// assert!(problems[0].suggestion().is_some()); // a text to answer it with
+/// # Ok::<(), callstitch::EmptyToolName>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum HistoryProblem {

@@ -73,6 +73,16 @@ pub(super) fn read_result(message: &Value) -> Read<ToolResult> {
 impl ToolCall {
     /// The call in OpenAI's chat shape, for keeping: a call that its provider ran is there too, flagged as `builtin?`. For
     /// sending it back use [`to_wire`](ToolCall::to_wire), which leaves such calls out.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{ToolCall, ToolName};
+    ///
+    /// let kept = ToolCall::builtin(ToolName::new("web_search")?, "{}").to_openai_value();
+    /// assert_eq!((&kept["function"]["name"], &kept["function"]["builtin?"]), (&"web_search".into(), &true.into()));
+    /// # Ok::<(), callstitch::EmptyToolName>(())
+    /// ```
     #[must_use]
     pub fn to_openai_value(&self) -> Value {
         let mut function = Map::new();

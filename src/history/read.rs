@@ -9,6 +9,17 @@ use crate::call::{Parts, ToolCall, ToolName};
 use crate::config::default_ids;
 
 /// A value is not the item that it was read as.
+///
+/// # Examples
+///
+/// ```
+/// use callstitch::ToolCall;
+/// use callstitch::history::{HistoryError, HistoryFormat};
+/// use serde_json::json;
+///
+/// let error = ToolCall::from_wire(HistoryFormat::Anthropic, &json!({"type": "text"})).unwrap_err();
+/// assert_eq!(error, HistoryError::NotAnItem);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum HistoryError {

@@ -9,6 +9,18 @@ use crate::call::{CallIndex, ToolCall};
 use crate::delta::ToolKind;
 
 /// What a tool answered: text, a JSON value, or that it failed. `Debug` shows none of it.
+///
+/// # Examples
+///
+/// ```
+/// use callstitch::history::Answer;
+/// use serde_json::json;
+///
+/// assert_eq!(Answer::Json(json!({"height": 3.1})).to_text(), r#"{"height":3.1}"#);
+/// let failed = Answer::Error("no such port".to_owned());
+/// assert!(failed.is_error());
+/// assert_eq!(failed.to_text(), "Error: no such port");
+/// ```
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
@@ -65,6 +77,9 @@ impl fmt::Debug for Answer {
 ///     result.to_wire(HistoryFormat::OpenAiChat),
 ///     json!({"role": "tool", "tool_call_id": "call_1", "content": "{\"height\":3.1}"}),
 /// );
+/// let text = ToolResult::text(&call, "3.1 m");
+/// let failed = ToolResult::error(&call, "no such port");
+/// assert!(!text.answer.is_error() && failed.answer.is_error());
 /// # Ok::<(), callstitch::EmptyToolName>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -51,6 +51,15 @@ pub(super) fn short_plain(bytes: &[u8]) -> Option<usize> {
     (found != 0).then_some(found.trailing_zeros() as usize)
 }
 
+/// How many digits come before the first other byte, if it is among the first sixteen.
+#[inline(always)]
+pub(super) fn short_digits(bytes: &[u8]) -> Option<usize> {
+    let values = u8x16::new(*bytes.first_chunk()?) - u8x16::splat(b'0');
+    let digits = values.min(u8x16::splat(9)).cmp_eq(values).move_mask();
+    let count = digits.trailing_ones() as usize;
+    (count < WIDTH).then_some(count)
+}
+
 /// As [`next_special`], or the first byte that is not ASCII.
 #[inline]
 pub(super) fn next_not_plain_ascii(bytes: &[u8], at: usize) -> usize {
@@ -169,6 +178,23 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn digits_are_counted_up_to_the_first_other_byte() {
+        for other in [b'/', b':', 0, 0xff] {
+            for count in 0..16 {
+                let mut bytes = [b'0'; 20];
+                bytes
+                    .iter_mut()
+                    .zip(b'0'..=b'9')
+                    .for_each(|(at, digit)| *at = digit);
+                bytes[count] = other;
+                assert_eq!(short_digits(&bytes), Some(count));
+            }
+        }
+        assert_eq!(short_digits(&[b'7'; 16]), None);
+        assert_eq!(short_digits(b"7,"), None);
     }
 
     #[test]

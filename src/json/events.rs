@@ -14,6 +14,8 @@ use std::sync::Arc;
 ///
 /// assert_eq!(PathSegment::from("files"), PathSegment::Key("files".into()));
 /// assert_eq!(PathSegment::from(0), PathSegment::Index(0));
+/// let kept: PathSegment<'static> = PathSegment::from(String::from("files").as_str()).into_owned();
+/// assert_eq!(kept, PathSegment::from("files"));
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum PathSegment<'a> {
@@ -62,6 +64,18 @@ impl<'a> From<&'a PathSegment<'_>> for PathSegment<'a> {
 }
 
 /// What kind of field was opened; numbers and literals are not opened, they are complete at once.
+///
+/// # Examples
+///
+/// ```
+/// use callstitch::{ArgumentsBuffer, FieldEvent, FieldKind};
+///
+/// let mut buffer = ArgumentsBuffer::new();
+/// buffer.push("{\"files\":[");
+/// let mut opened = Vec::new();
+/// buffer.drain_events(|event| if let FieldEvent::Opened { kind, .. } = event { opened.push(kind) });
+/// assert_eq!(opened, [FieldKind::Object, FieldKind::Array]);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FieldKind {
@@ -88,6 +102,7 @@ pub enum FieldKind {
 /// buffer.drain_events(|event| if let FieldEvent::Opened { path, .. } = event { seen.push(path) });
 /// assert_eq!(seen[3].to_string(), "$.files[0].name");
 /// assert!(seen[1].is(["files"]) && seen[0].is_root() && seen[3].depth() == 3);
+/// assert_eq!((seen[3].last(), seen[3].iter().count()), (Some(&"name".into()), 3));
 /// ```
 #[derive(Clone, Default)]
 pub struct FieldPath(Option<Arc<Step>>);
@@ -218,6 +233,20 @@ impl fmt::Debug for FieldPath {
 /// Strings, numbers and literals are always here. So is a container that [`ArgumentsBuffer`](crate::ArgumentsBuffer)
 /// reports; in an [`Event`](crate::Event) it is not, since its members were told one by one and a copy at each of its levels
 /// would cost a multiple of the text. [`FieldFilter`](crate::FieldFilter) puts the members together again.
+///
+/// # Examples
+///
+/// ```
+/// use callstitch::{ArgumentsBuffer, FieldEvent, FieldKind, FieldValue};
+///
+/// let mut buffer = ArgumentsBuffer::new();
+/// buffer.push(r#"{"port":"Oban","#);
+/// let mut kept: Option<FieldValue<'static>> = None;
+/// buffer.drain_events(|event| if let FieldEvent::Completed { value, .. } = event { kept = Some(value.into_owned()) });
+/// let value = kept.unwrap();
+/// assert_eq!((value.kind(), value.get().unwrap()), (Some(FieldKind::String), &"Oban".into()));
+/// assert!(value.borrowed() == value);
+/// ```
 #[derive(Clone)]
 pub struct FieldValue<'a>(Held<'a>);
 
@@ -360,6 +389,18 @@ pub enum FieldEvent<'a> {
 
 impl FieldEvent<'_> {
     /// Where it happened; `None` for [`Stopped`](FieldEvent::Stopped).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{ArgumentsBuffer, FieldEvent};
+    ///
+    /// let mut buffer = ArgumentsBuffer::new();
+    /// buffer.push("{\"n\":1,]");
+    /// let mut paths = Vec::new();
+    /// buffer.drain_events(|event| paths.push(event.path().map(|path| path.to_string())));
+    /// assert_eq!(paths, [Some("$".into()), Some("$.n".into()), None]); // the last is where it stopped
+    /// ```
     #[must_use]
     pub fn path(&self) -> Option<&FieldPath> {
         match self {
@@ -372,6 +413,18 @@ impl FieldEvent<'_> {
     }
 
     /// The same event, owned. Cost: a copy of what is borrowed.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{ArgumentsBuffer, FieldEvent};
+    ///
+    /// let mut buffer = ArgumentsBuffer::new();
+    /// buffer.push("{\"n\":1,");
+    /// let mut kept: Vec<FieldEvent<'static>> = Vec::new();
+    /// buffer.drain_events(|event| kept.push(event.into_owned()));
+    /// assert_eq!(kept.len(), 2);
+    /// ```
     #[must_use]
     pub fn into_owned(self) -> FieldEvent<'static> {
         match self {

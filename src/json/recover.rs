@@ -7,6 +7,15 @@ use super::text::{UNICODE_ESCAPE, simple_escape};
 use serde_json::{Map, Value};
 
 /// What is wrong at a byte that no continuation of the text could mend.
+///
+/// # Examples
+///
+/// ```
+/// use callstitch::{Arguments, FaultKind, ProblemKind};
+///
+/// let text = Arguments::parse("[1,2]");
+/// assert_eq!(text.problem().unwrap().kind(), ProblemKind::Fault(FaultKind::NotAnObject));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FaultKind {
@@ -31,6 +40,15 @@ pub enum FaultKind {
 }
 
 /// What an object does not show of the text it was read from.
+///
+/// # Examples
+///
+/// ```
+/// use callstitch::Arguments;
+///
+/// let fidelity = Arguments::parse(r#"{"n":123456789012345678901234567890}"#).fidelity();
+/// assert!(fidelity.inexact_integer && !fidelity.repeated_key);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Fidelity {

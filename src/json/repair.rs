@@ -14,6 +14,16 @@ use super::text::{Escape, escape, simple_escape};
 use serde::{Deserialize, Serialize};
 
 /// How far malformed text is mended.
+///
+/// # Examples
+///
+/// ```
+/// use callstitch::{Arguments, RepairLevel, Settling};
+///
+/// let at = |repair| Arguments::settle("{'a':1,}".into(), &Settling { repair, ..Settling::default() });
+/// assert!(!at(RepairLevel::None).is_usable());
+/// assert!(at(RepairLevel::Guess).repair_level() <= RepairLevel::Guess);
+/// ```
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
@@ -54,6 +64,14 @@ impl Repair {
     pub const LISTED: usize = 1000;
 
     /// This repair at this byte offset.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{Repair, RepairKind, RepairLevel};
+    ///
+    /// assert_eq!(Repair::new(RepairKind::TrailingComma, 6).level(), RepairLevel::Lossless);
+    /// ```
     #[must_use]
     pub fn new(kind: RepairKind, at: usize) -> Self {
         Repair { kind, at }
@@ -69,6 +87,15 @@ impl Repair {
 macro_rules! repair_kinds {
     ($($(#[doc = $doc:literal])+ $kind:ident $name:literal $level:ident,)+) => {
         /// What was done to a text. The kinds up to [`MissingBrace`](Self::MissingBrace) have one reading; the rest guess.
+        ///
+        /// # Examples
+        ///
+        /// ```
+        /// use callstitch::{RepairKind, RepairLevel};
+        ///
+        /// let kind = RepairKind::TrailingComma;
+        /// assert_eq!((kind.as_str(), kind.level()), ("trailing-comma", RepairLevel::Lossless));
+        /// ```
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
         #[serde(rename_all = "kebab-case")]
         #[non_exhaustive]

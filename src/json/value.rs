@@ -9,9 +9,11 @@ use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visi
 use serde_json::{Map, Value};
 use std::fmt;
 
+use super::cursor::Cursor;
+
 /// Whether serde_json reads the text as an object. Keeps nothing; O(n).
 pub(crate) fn is_object(text: &str) -> bool {
-    matches!(read::<false>(text), Ok(Value::Object(_)))
+    Cursor::is_surely_object(text) || matches!(read::<false>(text), Ok(Value::Object(_)))
 }
 
 /// The text as an object; `None` where serde_json does not read one.
@@ -117,6 +119,9 @@ mod tests {
             " {\"a\" : [1, -0, -1, 1.5, 1e3, 18446744073709551615, 18446744073709551616, true, null, \"\\u00e9\\n\"]}\n",
             "{\"a\":1,\"b\":2,\"a\":3}",
             "{\"a\":1e999}",
+            "{\"a\":-1E-999}",
+            "{\"\\u0061\":\"\\ud83d\\ude00\"}",
+            "{\"\\ud800\":1}",
             "{\"a\":\"\\ud800\"}",
             "{\"a\":\"\t\"}",
             "{\"a\":01}",
@@ -131,6 +136,10 @@ mod tests {
         .map(str::to_owned)
         .to_vec();
         texts.extend([126, 127, 128].map(deep));
+        texts.extend(
+            [126, 127, 128].map(|depth| "{\"a\":".repeat(depth) + "1" + &"}".repeat(depth)),
+        );
+        texts.extend([299, 310, 400].map(|digits| format!("{{\"a\":-{}.5}}", "9".repeat(digits))));
         for text in texts {
             let theirs = serde_json::from_str::<Value>(&text).ok();
             assert_eq!(value(&text), theirs, "{text}");

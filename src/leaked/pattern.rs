@@ -53,17 +53,14 @@ const MISTRAL: [Pattern; 2] = [
         steps: &[Literal("[TOOL_CALLS]"), Space, Json('[')],
         says: Says::List,
     },
-    Pattern {
-        steps: &[
-            Literal("[TOOL_CALLS]"),
-            Space,
-            Word,
-            Literal("[ARGS]"),
-            Space,
-            Json('{'),
-        ],
-        says: Says::Labelled,
-    },
+    labelled(&[
+        Literal("[TOOL_CALLS]"),
+        Space,
+        Word,
+        Literal("[ARGS]"),
+        Space,
+        Json('{'),
+    ]),
 ];
 
 const CALLS: Step = Literal("<｜tool▁calls▁begin｜>");
@@ -72,81 +69,61 @@ const SEPARATOR: Step = Literal("<｜tool▁sep｜>");
 const CALL_END: Step = Literal("<｜tool▁call▁end｜>");
 const CALLS_END: Step = Literal("<｜tool▁calls▁end｜>");
 
-/// V3 and R1 name the type first and fence the arguments; V3.1 has the name and the bare arguments.
-const DEEP_SEEK: [Pattern; 2] = [
-    Pattern {
-        steps: &[
-            CALLS,
-            Space,
-            CALL,
-            Literal("function"),
-            SEPARATOR,
-            Word,
-            Space,
-            Literal("```json"),
-            Space,
-            Json('{'),
-            Space,
-            Literal("```"),
-            Space,
-            CALL_END,
-        ],
-        says: Says::Labelled,
-    },
-    Pattern {
-        steps: &[
-            CALLS,
-            Space,
-            CALL,
-            Word,
-            SEPARATOR,
-            Space,
-            Json('{'),
-            Space,
-            CALL_END,
-        ],
-        says: Says::Labelled,
-    },
+/// V3 and R1 name the type first and fence the arguments.
+const FENCED: &[Step] = &[
+    CALLS,
+    Space,
+    CALL,
+    Literal("function"),
+    SEPARATOR,
+    Word,
+    Space,
+    Literal("```json"),
+    Space,
+    Json('{'),
+    Space,
+    Literal("```"),
+    Space,
+    CALL_END,
 ];
 
-/// What may stand behind a call of a block: another one, as above without the block's beginning, or the block's end.
+/// V3.1 has the name and the bare arguments.
+const PLAIN: &[Step] = &[
+    CALLS,
+    Space,
+    CALL,
+    Word,
+    SEPARATOR,
+    Space,
+    Json('{'),
+    Space,
+    CALL_END,
+];
+
+const DEEP_SEEK: [Pattern; 2] = [labelled(FENCED), labelled(PLAIN)];
+
+/// What may stand behind a call of a block: another one, or the block's end.
 const DEEP_SEEK_NEXT: [Pattern; 3] = [
-    Pattern {
-        steps: &[
-            Space,
-            CALL,
-            Literal("function"),
-            SEPARATOR,
-            Word,
-            Space,
-            Literal("```json"),
-            Space,
-            Json('{'),
-            Space,
-            Literal("```"),
-            Space,
-            CALL_END,
-        ],
-        says: Says::Labelled,
-    },
-    Pattern {
-        steps: &[
-            Space,
-            CALL,
-            Word,
-            SEPARATOR,
-            Space,
-            Json('{'),
-            Space,
-            CALL_END,
-        ],
-        says: Says::Labelled,
-    },
+    labelled(within_block(FENCED)),
+    labelled(within_block(PLAIN)),
     Pattern {
         steps: &[Space, CALLS_END],
         says: Says::Nothing,
     },
 ];
+
+const fn labelled(steps: &'static [Step]) -> Pattern {
+    let says = Says::Labelled;
+    Pattern { steps, says }
+}
+
+/// A later call of a block: the same without the block's beginning.
+const fn within_block(first_call: &'static [Step]) -> &'static [Step] {
+    match first_call {
+        [_, later @ ..] => later,
+        [] => first_call,
+    }
+}
 
 impl Markup {
     /// What its first call is written in. All of them begin with [`opener`](Markup::opener).

@@ -19,12 +19,52 @@ use crate::fields::{CallSelector, FieldFilter, FieldPart};
 
 impl<S> EventStream<S> {
     /// The same stream, with the events of [fields](Event::Field) among the others. A [`FieldFilter`] follows one of them.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{ByteStreamExt, Event, WireFormat};
+    /// use futures::StreamExt;
+    ///
+    /// # futures::executor::block_on(async {
+    /// # let body = futures::stream::iter(br#"data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"call_1","function":{"name":"write_note","arguments":"{\"tags\":[\"tide\"],\"text\":\"Low tide\"}"}}]}}]}
+    /// #
+    /// # data: [DONE]
+    /// #
+    /// # "#.chunks(50).map(Ok::<_, std::io::Error>));
+    /// let mut events = body.tool_events(WireFormat::OpenAiChat).field_events();
+    /// let mut fields = 0;
+    /// while let Some(event) = events.next().await {
+    ///     fields += usize::from(matches!(event?, Event::Field { .. }));
+    /// }
+    /// assert!(fields > 0);
+    /// # Ok::<(), callstitch::Error>(())
+    /// # }).unwrap();
+    /// ```
     pub fn field_events(mut self) -> Self {
         self.parser.field_events();
         self
     }
 
     /// The text of one string field as it arrives, of the first call that is selected: see [`FieldText`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{ByteStreamExt, WireFormat};
+    /// use futures::TryStreamExt;
+    ///
+    /// # futures::executor::block_on(async {
+    /// # let body = futures::stream::iter(br#"data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"call_1","function":{"name":"write_note","arguments":"{\"tags\":[\"tide\"],\"text\":\"Low tide\"}"}}]}}]}
+    /// #
+    /// # data: [DONE]
+    /// #
+    /// # "#.chunks(50).map(Ok::<_, std::io::Error>));
+    /// let text: String = body.tool_events(WireFormat::OpenAiChat).field_text("write_note", ["text"]).try_collect().await?;
+    /// assert_eq!(text, "Low tide");
+    /// # Ok::<(), callstitch::Error>(())
+    /// # }).unwrap();
+    /// ```
     pub fn field_text<'p, P: Into<PathSegment<'p>>>(
         self,
         calls: impl Into<CallSelector>,
@@ -36,6 +76,24 @@ impl<S> EventStream<S> {
     }
 
     /// The elements of one array as they finish, of the first call that is selected: see [`FieldItems`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{ByteStreamExt, WireFormat};
+    /// use futures::TryStreamExt;
+    ///
+    /// # futures::executor::block_on(async {
+    /// # let body = futures::stream::iter(br#"data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"call_1","function":{"name":"write_note","arguments":"{\"tags\":[\"tide\"],\"text\":\"Low tide\"}"}}]}}]}
+    /// #
+    /// # data: [DONE]
+    /// #
+    /// # "#.chunks(50).map(Ok::<_, std::io::Error>));
+    /// let tags = body.tool_events(WireFormat::OpenAiChat).field_items("write_note", ["tags"]);
+    /// assert_eq!(tags.try_collect::<Vec<String>>().await?, ["tide"]);
+    /// # Ok::<(), callstitch::Error>(())
+    /// # }).unwrap();
+    /// ```
     pub fn field_items<'p, T, P: Into<PathSegment<'p>>>(
         self,
         calls: impl Into<CallSelector>,
@@ -116,9 +174,14 @@ pin_project! {
     /// # data: [DONE]
     /// #
     /// # "#.chunks(50).map(Ok::<_, std::io::Error>));
-    /// let tides = body.tool_events(WireFormat::OpenAiChat).field_items("chart", ["tides"]);
-    /// let tides: Vec<Tide> = tides.try_collect().await?;
-    /// assert_eq!(tides, [Tide { at: "06:12".into(), metres: 0.4 }]);
+    /// let mut tides = body.tool_events(WireFormat::OpenAiChat).field_items("chart", ["tides"]);
+    /// while let Some(tide) = tides.try_next().await? {
+    ///     let tide: Tide = tide;
+    ///     assert_eq!(tide, Tide { at: "06:12".into(), metres: 0.4 });
+    /// }
+    /// assert!(tides.call().unwrap().is_usable());
+    /// let rest = tides.into_events();
+    /// # drop(rest);
     /// # Ok::<(), callstitch::Error>(())
     /// # }).unwrap();
     /// ```

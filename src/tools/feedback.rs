@@ -4,7 +4,6 @@ use std::fmt::{self, Write};
 
 use crate::arguments::{Arguments, ArgumentsError, Problem};
 use crate::call::{CallState, ToolCall};
-use crate::delta::ClosedBy;
 
 /// Schema problems that are told.
 pub(super) const PROBLEMS: usize = 5;
@@ -14,6 +13,17 @@ const NAMES: usize = 20;
 const CHARS: usize = 200;
 
 /// Why a call is not run.
+///
+/// # Examples
+///
+/// ```
+/// use callstitch::{RefusalKind, ToolCall, ToolName, ToolSet};
+///
+/// let call = ToolCall::builtin(ToolName::new("web_search")?, "{}");
+/// let refusal = ToolSet::new().resolve(&call).into_refusal().unwrap();
+/// assert_eq!(refusal.kind(), RefusalKind::ProviderExecuted);
+/// # Ok::<(), callstitch::EmptyToolName>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum RefusalKind {
@@ -54,6 +64,9 @@ pub enum RefusalKind {
 ///     refusal.feedback(),
 ///     "There is no tool named get_tides. Did you mean get_tide? The tools are: get_tide.",
 /// );
+/// assert_eq!((refusal.tool(), refusal.nearest()), ("get_tides", Some("get_tide")));
+/// assert_eq!(refusal.known(), ["get_tide"]);
+/// assert!(refusal.problems().is_empty() && refusal.problem().is_none()); // the arguments are not to blame
 /// # Ok::<(), callstitch::EmptyToolName>(())
 /// ```
 #[derive(Clone, PartialEq)]
@@ -137,8 +150,7 @@ impl Refusal {
             .finish_reason
             .as_deref()
             .or(evidence.status.as_deref());
-        let broke_off = matches!(evidence.closed_by, ClosedBy::Unconfirmed | ClosedBy::Error);
-        self.0.by_limit = !broke_off && reason.is_some_and(is_limit);
+        self.0.by_limit = evidence.closed_by.vouches() && reason.is_some_and(is_limit);
         self
     }
 

@@ -8,6 +8,16 @@ use serde_json::{Map, Value};
 use crate::history::Answer;
 
 /// What a handler may return: text, a JSON value, nothing, or a [`Result`] of one of them whose error the model reads.
+///
+/// # Examples
+///
+/// ```
+/// use callstitch::history::Answer;
+/// use callstitch::tools::IntoAnswer;
+///
+/// assert_eq!("3.1 m".into_answer(), Answer::Text("3.1 m".to_owned()));
+/// assert!(Err::<String, _>("no such port").into_answer().is_error());
+/// ```
 pub trait IntoAnswer {
     /// The answer.
     fn into_answer(self) -> Answer;

@@ -20,6 +20,17 @@ use crate::delta::ToolKind;
 ///        ─ arguments refused ─────▶ Invalid
 ///        ─────────────────────────▶ Valid
 /// ```
+///
+/// # Examples
+///
+/// ```
+/// use callstitch::{ResolutionState, ToolCall, ToolName, ToolSet};
+///
+/// let call = ToolCall::new(ToolName::new("get_moon")?, "{}");
+/// let state = ToolSet::new().resolve(&call).state();
+/// assert_eq!((state, state.as_str()), (ResolutionState::Unknown, "unknown"));
+/// # Ok::<(), callstitch::EmptyToolName>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ResolutionState {
     /// A tool is there, and takes the arguments.
@@ -55,6 +66,25 @@ impl fmt::Display for ResolutionState {
 }
 
 /// A call beside the tool that it is for. The call, its text and its notes are here whatever the state.
+///
+/// # Examples
+///
+/// ```
+/// use callstitch::{ResolutionState, Tool, ToolCall, ToolName, ToolSet};
+///
+/// let get_tide = ToolName::new("get_tide")?;
+/// let tools = ToolSet::new().with(Tool::declared(get_tide.clone()));
+/// let call = ToolCall::new(get_tide, r#"{"port":"Oban"}"#).with_id("call_1");
+/// let resolution = tools.resolve(&call);
+/// assert!(resolution.is_valid() && resolution.state() == ResolutionState::Valid);
+/// assert_eq!((resolution.id(), resolution.name(), resolution.call()), ("call_1", "get_tide", &call));
+/// assert_eq!(resolution.raw_arguments(), r#"{"port":"Oban"}"#);
+/// assert_eq!(resolution.validated_arguments(), resolution.arguments());
+/// assert!(resolution.tool().is_some() && resolution.metadata().is_empty());
+/// assert!(resolution.refusal().is_none() && resolution.feedback().is_none());
+/// assert!(resolution.into_refusal().is_none());
+/// # Ok::<(), callstitch::EmptyToolName>(())
+/// ```
 #[derive(Clone, PartialEq)]
 #[must_use]
 pub struct Resolution<'a> {

@@ -22,6 +22,18 @@ pin_project! {
     /// The outcomes of a stream's calls, as they finish; made by [`RunCalls::run`].
     ///
     /// Fused. Cancel-safe: a `next()` that is dropped while it waits loses nothing. Dropping the stream drops what runs.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::tools::RunCalls;
+    /// use callstitch::{ByteStreamExt, ToolSet, WireFormat};
+    ///
+    /// let body = futures::stream::empty::<Result<&[u8], std::io::Error>>();
+    /// let tools = ToolSet::new();
+    /// let outcomes = body.tool_calls(WireFormat::OpenAiChat).run(&tools, 4);
+    /// assert_eq!(outcomes.running(), 0);
+    /// ```
     #[must_use = "streams do nothing unless polled"]
     pub struct RunningCalls<S, T> {
         #[pin]
@@ -48,7 +60,7 @@ enum Source {
     Ended,
 }
 
-/// Runs the calls of a stream while it goes on.
+/// Runs the calls of a stream while it goes on; [`run`](RunCalls::run) has an example.
 pub trait RunCalls: Stream<Item = Result<ToolCall, Error>> + Sized {
     /// Starts each valid call as it completes, at most `concurrency` at once, and yields the outcomes as they finish: answers, and
     /// refusals with their feedback, each with a [result](Outcome::result) that the [`history`](crate::history) room can send.

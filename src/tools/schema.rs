@@ -8,6 +8,17 @@ use serde_json::{Map, Value};
 use super::feedback::PROBLEMS;
 
 /// A value is no JSON Schema, or refers to another document.
+///
+/// # Examples
+///
+/// ```
+/// use callstitch::{Tool, ToolName};
+/// use serde_json::json;
+///
+/// let error = Tool::declared(ToolName::new("get_tide")?).schema(&json!({"type": 7})).unwrap_err();
+/// assert!(error.to_string().starts_with("no usable JSON Schema"));
+/// # Ok::<(), callstitch::EmptyToolName>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SchemaError(String);
 

@@ -53,6 +53,12 @@ pub(super) enum Handler {
 /// let later = Tool::function_async(ToolName::new("book")?, |tide: Tide| async move { Ok::<_, String>(tide.port) });
 /// let ours_to_run = Tool::declared(ToolName::new("ask_user")?);
 /// # let _ = (tide, later, ours_to_run);
+/// let patch = Tool::free_form(ToolName::new("apply_patch")?, |patch: &str| format!("{} bytes", patch.len()));
+/// assert!(patch.is_free_form() && patch.has_handler());
+/// let later = Tool::free_form_async(ToolName::new("run_sql")?, |sql: String| async move { sql });
+/// assert_eq!(later.namespace("harbour").effective_namespace(), Some("harbour"));
+/// let hidden = Tool::declared(ToolName::new("get_moon")?).deferred();
+/// assert_eq!((hidden.name().as_str(), hidden.effective_namespace()), ("get_moon", Some("get_moon")));
 /// # Ok::<(), callstitch::EmptyToolName>(())
 /// ```
 #[derive(Clone)]

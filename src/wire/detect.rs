@@ -39,16 +39,15 @@ impl Detector {
         if frame.origin == Origin::Bare {
             return Verdict::Wait;
         }
-        let evidence = read(frame.data);
-        evidence
-            .format(frame.event)
+        let seen = read(frame.data);
+        seen.format(frame.event)
             .map_or(Verdict::Wait, Verdict::Format)
     }
 }
 
 /// What the top-level members of a document say.
 #[derive(Debug, Default)]
-struct Evidence<'a> {
+struct Members<'a> {
     /// `type` or `event_type`.
     kind: Option<Text<'a>>,
     chat: bool,
@@ -60,39 +59,39 @@ struct Evidence<'a> {
 }
 
 /// Reads as far as the data is JSON: a cut or doubled document still shows its members.
-fn read(data: &str) -> Evidence<'_> {
-    let mut evidence = Evidence::default();
+fn read(data: &str) -> Members<'_> {
+    let mut seen = Members::default();
     let _ = Cursor::new(data).elements(|cursor| {
         let members = cursor.members(|cursor, key| {
             match key {
                 b"type" | b"event_type" => {
-                    evidence.kind = cursor.label()?.or(evidence.kind);
+                    seen.kind = cursor.label()?.or(seen.kind);
                     return Ok(());
                 }
                 b"object" => {
                     let object = cursor.text()?.map_or("", |object| object.raw);
-                    evidence.chat |= object.starts_with("chat.completion");
+                    seen.chat |= object.starts_with("chat.completion");
                     return Ok(());
                 }
                 b"error" => {
-                    evidence.error |= error(cursor)?.is_some();
+                    seen.error |= error(cursor)?.is_some();
                     return Ok(());
                 }
-                b"choices" => evidence.chat = true,
-                b"candidates" | b"promptFeedback" | b"usageMetadata" => evidence.gemini = true,
-                b"message" => evidence.message = true,
-                b"done" => evidence.done = true,
-                b"bytes" => evidence.bytes = true,
+                b"choices" => seen.chat = true,
+                b"candidates" | b"promptFeedback" | b"usageMetadata" => seen.gemini = true,
+                b"message" => seen.message = true,
+                b"done" => seen.done = true,
+                b"bytes" => seen.bytes = true,
                 _ => {}
             }
             cursor.skip()
         });
         members.map(drop)
     });
-    evidence
+    seen
 }
 
-impl Evidence<'_> {
+impl Members<'_> {
     fn format(&self, event: Option<&str>) -> Option<WireFormat> {
         let kind = self.kind.map(Text::to_cow);
         if let Some(format) = kind

@@ -5,6 +5,7 @@
 //! up in [`Seen`] before it is spoken, and nothing is told twice. What closes a call is its finished item; the `.done`
 //! of its arguments only restates their text, for the item may still correct the ids (R5). The event's own `type` decides; the `event:` line may be missing, late or renamed.
 
+mod call_item;
 mod events;
 mod items;
 mod seen;
@@ -26,9 +27,10 @@ use crate::json::cursor::{Cursor, Fault, Text};
 use crate::wire::Decoder;
 use crate::wire::payload::{Json, JsonDecoder, report_error};
 
+use call_item::CallItem;
 use events::{Event, Piece, Response, read_event};
-use items::{Item, ItemType};
-use seen::{Identity, Seen};
+use items::Item;
+use seen::Seen;
 use texts::{Source, TEXT_KINDS, Told};
 
 pub(super) fn decoder() -> Box<dyn Decoder> {
@@ -133,99 +135,6 @@ impl JsonDecoder for OpenAiResponses {
             _ => {}
         }
         Ok(())
-    }
-}
-
-/// One call item with its texts decoded.
-struct CallItem<'a, 'i> {
-    item: &'i Item<'a>,
-    kind: &'static ItemType,
-    index: Option<i64>,
-    call_id: Cow<'a, str>,
-    item_id: Cow<'a, str>,
-    name: Cow<'a, str>,
-}
-
-impl<'a, 'i> CallItem<'a, 'i> {
-    /// `None` for an item that is no call.
-    fn new(item: &'i Item<'a>, index: Option<i64>) -> Option<Self> {
-        let kind = item.call()?;
-        let text = |text: Option<Text<'a>>| text.map(Text::to_cow).unwrap_or_default();
-        Some(CallItem {
-            item,
-            kind,
-            index,
-            call_id: text(item.call_id),
-            item_id: text(item.id),
-            name: item.name(kind),
-        })
-    }
-
-    /// Whether the caller may have to answer it.
-    fn is_asked(&self) -> bool {
-        self.item.executor(self.kind) != Executor::Provider
-    }
-
-    fn identity(&self) -> Identity<'_> {
-        Identity {
-            index: self.index,
-            call_id: &self.call_id,
-            item_id: &self.item_id,
-            name: &self.name,
-        }
-    }
-
-    /// The key of a call that was noted at this place. A finished item without a call id is known by its own id, as MCP calls
-    /// are everywhere.
-    fn key<'k>(&'k self, seen: &'k Seen, at: usize) -> CallKey<'k> {
-        let (index, item_id) = seen.address(at);
-        let id = Some(&*self.call_id)
-            .filter(|id| !id.is_empty())
-            .or(Some(&self.item_id))
-            .filter(|id| !id.is_empty());
-        CallKey {
-            index,
-            id,
-            item_id,
-            position: (0, 1),
-            ..CallKey::default()
-        }
-    }
-
-    /// Speaks all that the item says of the call, with these arguments.
-    fn speak(
-        &self,
-        key: CallKey<'_>,
-        route: Route,
-        arguments: ArgumentsPart<'_>,
-        authoritative: bool,
-        sink: &mut dyn DeltaSink,
-    ) {
-        let (server, status) = (
-            self.item.server_label.map(Text::to_cow),
-            self.item.status.map(Text::to_cow),
-        );
-        let mut call = CallDelta::new().name(&*self.name);
-        call.key = key;
-        call.route = route;
-        call.kind = Some(&self.kind.kind);
-        call.executor = Some(self.item.executor(self.kind));
-        call.server_name = server.as_deref();
-        call.status = status.as_deref();
-        call.cut = status.as_deref() == Some("incomplete");
-        call.extras = &self.item.extras;
-        call.arguments = arguments;
-        call.authoritative = authoritative;
-        sink.delta(&Delta::Call(call));
-    }
-
-    /// Speaks the finished call without closing it.
-    fn speak_whole(&self, key: CallKey<'_>, route: Route, sink: &mut dyn DeltaSink) {
-        let arguments = self.item.arguments(self.kind);
-        let arguments = arguments
-            .as_deref()
-            .map_or(ArgumentsPart::None, ArgumentsPart::Restated);
-        self.speak(key, route, arguments, true, sink);
     }
 }
 

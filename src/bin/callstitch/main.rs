@@ -34,6 +34,7 @@ use clap_complete::Shell;
     version,
     args_conflicts_with_subcommands = true,
     arg_required_else_help = false,
+    max_term_width = 100,
     after_long_help = AFTER_HELP
 )]
 struct Cli {

@@ -47,6 +47,13 @@ pub(crate) fn flags(call: &ToolCall) -> Vec<String> {
     said
 }
 
+/// The name of a call that ended.
+pub(crate) fn name(call: &ToolCall) -> &str {
+    Some(call.name())
+        .filter(|name| !name.is_empty())
+        .unwrap_or("(no name)")
+}
+
 /// Whether a text is one JSON document.
 pub(crate) fn is_json(text: &str) -> bool {
     serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()

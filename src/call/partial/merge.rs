@@ -21,6 +21,16 @@ pub(super) struct Given {
 }
 
 /// Two parts that are not of one call.
+///
+/// # Examples
+///
+/// ```
+/// use callstitch::{CallDelta, MergeError, PartialCall};
+///
+/// let mut call = PartialCall::from_delta(&CallDelta::new().choice(0));
+/// let error = call.merge(&CallDelta::new().choice(1)).unwrap_err();
+/// assert_eq!(error, MergeError::ChoiceMismatch { held: 0, got: 1 });
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MergeError {
@@ -71,6 +81,19 @@ impl PartialCall {
     /// # Errors
     ///
     /// [`MergeError`] where the part says that it is another call's; nothing is changed then.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{CallDelta, PartialCall};
+    ///
+    /// let mut call = PartialCall::from_delta(&CallDelta::new().index(0).name("get_tide"));
+    /// call.merge(&CallDelta::new().arguments("{\"port\":"))?;
+    /// call.merge(&CallDelta::new().arguments("\"Oban\"}"))?;
+    /// assert_eq!(call.raw(), "{\"port\":\"Oban\"}");
+    /// assert!(call.merge(&CallDelta::new().index(1)).is_err());
+    /// # Ok::<(), callstitch::MergeError>(())
+    /// ```
     pub fn merge(&mut self, part: &CallDelta<'_>) -> Result<Option<AnomalyKind>, MergeError> {
         self.same_call(part.key.choice, part.key.index)?;
         Ok(self.fold(part))
@@ -81,6 +104,19 @@ impl PartialCall {
     /// # Errors
     ///
     /// As [`merge`](PartialCall::merge).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{CallDelta, PartialCall};
+    ///
+    /// let mut held = None;
+    /// for text in ["{\"port\":", "\"Oban\"}"] {
+    ///     held = Some(PartialCall::merge_into(held, &CallDelta::new().index(0).arguments(text))?);
+    /// }
+    /// assert_eq!(held.unwrap().raw(), "{\"port\":\"Oban\"}");
+    /// # Ok::<(), callstitch::MergeError>(())
+    /// ```
     pub fn merge_into(held: Option<Self>, part: &CallDelta<'_>) -> Result<Self, MergeError> {
         match held {
             None => Ok(PartialCall::from_delta(part)),
@@ -97,6 +133,18 @@ impl PartialCall {
     /// # Errors
     ///
     /// As [`merge`](PartialCall::merge).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{CallDelta, PartialCall};
+    ///
+    /// let mut call = PartialCall::from_delta(&CallDelta::new().index(0).name("get_tide").arguments("{\"port\":"));
+    /// let rest = PartialCall::from_delta(&CallDelta::new().index(0).arguments("\"Oban\"}"));
+    /// call.merge_call(&rest)?;
+    /// assert_eq!(call.raw(), "{\"port\":\"Oban\"}");
+    /// # Ok::<(), callstitch::MergeError>(())
+    /// ```
     pub fn merge_call(&mut self, part: &PartialCall) -> Result<Option<AnomalyKind>, MergeError> {
         self.same_call(part.choice, part.wire_index)?;
         let mut delta = CallDelta::new().index(part.wire_index);
@@ -142,6 +190,19 @@ impl PartialCall {
     ///
     /// Every field that is wrong, at once. For a call without an id see [`ensure_id`](PartialCall::ensure_id); for one that
     /// will not be completed, [`abandon`](PartialCall::abandon).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{CallDelta, Field, FieldProblem, PartialCall};
+    ///
+    /// let mut call = PartialCall::from_delta(&CallDelta::new().name("get_tide").arguments("{}"));
+    /// let error = call.complete().unwrap_err();
+    /// assert_eq!(error.of(Field::Id), Some(FieldProblem::Missing));
+    /// call.merge(&CallDelta::new().id("call_1"))?;
+    /// assert!(call.complete().unwrap().is_usable());
+    /// # Ok::<(), callstitch::MergeError>(())
+    /// ```
     pub fn complete(&self) -> Result<ToolCall, BuildError> {
         let mut faults = Faults::default();
         if self.public_id().is_none() {
@@ -157,6 +218,17 @@ impl PartialCall {
 
     /// The call as far as it came, for one that will not be completed: usable only where its text is a whole object that is not
     /// empty. Never fails; an id that is missing is made.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{CallDelta, PartialCall};
+    ///
+    /// let cut = PartialCall::from_delta(&CallDelta::new().name("get_tide").arguments("{\"port\":\"Ob"));
+    /// let call = cut.abandon();
+    /// assert!(!call.is_usable());
+    /// assert_eq!(call.arguments().recovered().unwrap()["port"], "Ob");
+    /// ```
     #[must_use]
     pub fn abandon(mut self) -> ToolCall {
         self.ensure_id(crate::config::default_ids());
@@ -169,6 +241,25 @@ impl PartialCall {
     }
 
     /// The id of the call; where it has none, one is made, once, and the finished call says so.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{CallDelta, IdSource, PartialCall};
+    ///
+    /// #[derive(Debug)]
+    /// struct Ours;
+    ///
+    /// impl IdSource for Ours {
+    ///     fn next_id(&self) -> String {
+    ///         "call_ours".to_owned()
+    ///     }
+    /// }
+    ///
+    /// let mut call = PartialCall::from_delta(&CallDelta::new().name("get_now"));
+    /// assert_eq!(call.ensure_id(&Ours), "call_ours");
+    /// assert!(call.complete().unwrap().is_synthetic_id());
+    /// ```
     pub fn ensure_id(&mut self, ids: &dyn IdSource) -> &str {
         if self.id.is_none() && self.public_id().is_none() {
             self.given().made_id = Some(ids.next_id());
@@ -177,17 +268,47 @@ impl PartialCall {
     }
 
     /// A text for people.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{CallDelta, PartialCall};
+    ///
+    /// let mut call = PartialCall::from_delta(&CallDelta::new().name("get_tide"));
+    /// call.set_display_text("Looking up the tide");
+    /// assert_eq!(call.display_text(), Some("Looking up the tide"));
+    /// ```
     #[must_use]
     pub fn display_text(&self) -> Option<&str> {
         self.given.as_ref()?.display_text.as_deref()
     }
 
     /// Sets the text for people.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{CallDelta, PartialCall};
+    ///
+    /// let mut call = PartialCall::from_delta(&CallDelta::new().name("get_tide").id("call_1"));
+    /// call.set_display_text("Looking up the tide");
+    /// assert_eq!(call.complete().unwrap().display_text(), Some("Looking up the tide"));
+    /// ```
     pub fn set_display_text(&mut self, text: impl Into<String>) {
         self.given().display_text = Some(text.into());
     }
 
     /// The caller's notes, to be changed. They go over into the finished call.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{CallDelta, PartialCall};
+    ///
+    /// let mut call = PartialCall::from_delta(&CallDelta::new().name("get_tide").id("call_1"));
+    /// call.metadata_mut().insert("turn".to_owned(), 3.into());
+    /// assert_eq!(call.complete().unwrap().metadata()["turn"], 3);
+    /// ```
     pub fn metadata_mut(&mut self) -> &mut Map<String, Value> {
         &mut self.given().metadata
     }
@@ -271,6 +392,18 @@ impl PartialCall {
 
 impl PartialCall {
     /// Whether [`complete`](PartialCall::complete) would give a call.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{CallDelta, PartialCall};
+    ///
+    /// let mut call = PartialCall::from_delta(&CallDelta::new().name("get_now").id("call_1").arguments("{"));
+    /// assert!(!call.is_complete());
+    /// call.merge(&CallDelta::new().arguments("}"))?;
+    /// assert!(call.is_complete());
+    /// # Ok::<(), callstitch::MergeError>(())
+    /// ```
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.complete().is_ok()

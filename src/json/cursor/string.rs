@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::delta::Fragment;
-use crate::json::block::{next_not_plain_ascii, next_special, special_of_two};
+use crate::json::block::{next_not_plain_ascii, next_special, short_digits, special_of_two};
 use crate::json::text::UNICODE_ESCAPE;
 
 /// A JSON string as it stands in the document, without its quotes. Its escapes were checked.
@@ -170,6 +170,14 @@ pub(crate) fn join_halves(high: u16, low: u16) -> char {
     both.next()
         .and_then(Result::ok)
         .unwrap_or(char::REPLACEMENT_CHARACTER)
+}
+
+/// The length of a plain integer of at most fifteen digits that begins `bytes`; `None` for any other number.
+#[inline]
+pub(crate) fn short_integer(bytes: &[u8]) -> Option<usize> {
+    let digits = short_digits(bytes)?;
+    let padded = digits > 1 && bytes.first() == Some(&b'0');
+    (digits > 0 && !padded).then_some(digits)
 }
 
 /// How many bytes come before the first quote, backslash or control character.

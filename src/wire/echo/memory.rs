@@ -4,7 +4,7 @@ use super::Said;
 use super::lesson::Lesson;
 use crate::delta::Fragment;
 use crate::framing::Frame;
-use crate::json::cursor::{Stop, ascii_string, decode, plain_run};
+use crate::json::cursor::{Stop, ascii_string, decode, plain_run, short_integer};
 
 /// A document with holes.
 #[derive(Debug)]
@@ -142,7 +142,7 @@ impl Memory {
                     length
                 }
                 Hole::SkippedString => ascii_string(rest)?,
-                Hole::SkippedNumber => integer(rest)?.1,
+                Hole::SkippedNumber => short_integer(rest)?,
                 Hole::Index => {
                     let (value, length) = integer(rest)?;
                     index = Some(value).filter(|&value| fits(value));
@@ -183,18 +183,8 @@ fn string<'a>(rest: &'a str, scratch: &'a mut Vec<u8>) -> Option<(Fragment<'a>, 
 /// A plain integer of at most fifteen digits, and its length. What follows it is compared by the caller.
 #[inline]
 fn integer(bytes: &[u8]) -> Option<(i64, usize)> {
-    let mut value = 0;
-    let mut length = 0;
-    for digit in bytes.iter().map(|byte| byte.wrapping_sub(b'0')) {
-        if digit > 9 {
-            break;
-        }
-        value = value * 10 + i64::from(digit);
-        length += 1;
-        if length > 15 {
-            return None;
-        }
-    }
-    let padded = length > 1 && bytes.first() == Some(&b'0');
-    (length > 0 && !padded).then_some((value, length))
+    let length = short_integer(bytes)?;
+    let digits = bytes.get(..length)?.iter();
+    let value = digits.fold(0, |value, digit| value * 10 + i64::from(digit - b'0'));
+    Some((value, length))
 }

@@ -132,12 +132,11 @@ fn finished(ended: &Ended) -> Vec<Line> {
         CallState::Repaired => (Tone::Warn, "~"),
         _ => (Tone::Bad, "✗"),
     };
-    let name = Some(call.name()).filter(|name| !name.is_empty());
     let mut head = head(
         tone,
         sign,
         call.index(),
-        name.or(Some("(no name)")),
+        Some(words::name(call)),
         Some(call.id()),
     );
     if call.is_synthetic_id() {

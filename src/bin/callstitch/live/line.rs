@@ -202,7 +202,7 @@ pub(crate) fn bytes(count: u64) -> String {
     }
 }
 
-/// No colour where the environment says so, whatever its value (no-color.org).
+/// No colour where the environment says so, with any value but an empty one (no-color.org).
 pub(crate) fn colour() -> bool {
     std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }

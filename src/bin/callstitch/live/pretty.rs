@@ -57,7 +57,7 @@ impl Drawing<'_> {
                 self.put(Tone::Plain, "[");
                 let open_child = child(open);
                 for (at, item) in items.iter().enumerate() {
-                    self.next(1, at);
+                    self.next(at);
                     let inside = open_child
                         .filter(|(segment, _)| *segment == &PathSegment::Index(at))
                         .map(|(_, rest)| rest);
@@ -75,7 +75,7 @@ impl Drawing<'_> {
         self.put(Tone::Plain, "{");
         let open_child = child(open);
         for (at, (key, value)) in members.iter().enumerate() {
-            self.next(1, at);
+            self.next(at);
             self.put(Tone::Key, &quoted(key));
             self.put(Tone::Plain, ": ");
             let inside = open_child
@@ -156,9 +156,9 @@ impl Drawing<'_> {
     }
 
     /// The place of the next child.
-    fn next(&mut self, levels: usize, at: usize) {
+    fn next(&mut self, at: usize) {
         if at == 0 {
-            self.indent += STEP * levels;
+            self.indent += STEP;
         } else {
             self.put(Tone::Plain, ",");
         }

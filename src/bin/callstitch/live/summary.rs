@@ -62,7 +62,7 @@ fn table(view: &View, columns: usize, colour: bool) -> String {
     for (((call, _), rate), notes) in view.calls.iter().zip(rates).zip(notes) {
         let mut row = vec![
             Cell::new(call.index()),
-            Cell::new(shown(call.name())),
+            Cell::new(shown(words::name(call))),
             state(call),
             Cell::new(bytes(call.arguments().raw().len() as u64)),
         ];
