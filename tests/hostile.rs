@@ -65,6 +65,7 @@ fn corpus(name: &str) -> Vec<Vec<u8>> {
         "framing_binary" => vec![
             b"\x02\x07messageStart|{\"role\":\"assistant\"}\ncontentBlockStart|{\"contentBlockIndex\":0,\"start\":{\"toolUse\":{\"toolUseId\":\"t\",\"name\":\"f\"}}}\ncontentBlockDelta|{\"contentBlockIndex\":0,\"delta\":{\"toolUse\":{\"input\":\"{\\\"a\\\":1}\"}}}\ncontentBlockStop|{\"contentBlockIndex\":0}\nmessageStop|{\"stopReason\":\"tool_use\"}".to_vec(),
             b"\x02\x07chunk|{\"bytes\":\"eyJ0eXBlIjoibWVzc2FnZV9zdGFydCJ9\"}\n!throttlingException|{\"message\":\"m\"}\n~x|y".to_vec(),
+            b"\x02\x07contentBlockDelta|{\"contentBlockIndex\":0,\"delta\":{\"text\":\"t\"}}\ncontentBlockDelta|{\"contentBlockIndex\":1,\"delta\":{\"reasoningContent\":{\"text\":\"r\",\"signature\":\"s\"}}}\nmetadata|{\"usage\":{\"inputTokens\":1},\"metrics\":{}}\nmodelStreamErrorException|{\"message\":\"m\"}".to_vec(),
         ],
         "any_decoder" => streams
             .iter()
@@ -79,6 +80,16 @@ fn corpus(name: &str) -> Vec<Vec<u8>> {
                 bytes.extend_from_slice(lines.join("\n").as_bytes());
                 bytes
             })
+            // A binary body has no lines; what its frames hold has.
+            .chain(
+                callstitch::WireFormat::all()
+                    .position(|format| format.to_string() == "bedrock")
+                    .into_iter()
+                    .flat_map(|at| {
+                        let frames = corpus("framing_binary").into_iter();
+                        frames.map(move |seed| [&[at as u8, 2][..], &seed[2..]].concat())
+                    }),
+            )
             .collect(),
         "any_stream" => streams
             .iter()
@@ -152,6 +163,26 @@ fn what_the_fuzzer_found_stays_found() {
     fuzz_bodies::history(
         br#"{"type":"tool_use","id":"t","name":"f","ioput":{"a":[1]},"custom":{"4ype":"direct"}}"#,
     );
+}
+
+/// Found by the fuzzer, too: what was remembered of one response was recognised in the next, at whose beginning the decoder is
+/// in another state. So the pieces of the next began nothing, and a third response restarted nothing.
+#[test]
+fn what_is_remembered_of_one_response_is_not_of_the_next() {
+    let piece = |text: &str| {
+        format!(
+            "data: {{\"type\":\"response.output_text.delta\",\"output_index\":0,\"delta\":\"{text}\"}}\n\n"
+        )
+    };
+    let pieces = ["a", "b", "c", "d"].map(piece).concat();
+    let created = "data: {\"type\":\"response.created\",\"response\":{\"id\":\"r\"}}\n\n";
+    for body in [
+        format!("{pieces}{created}{pieces}{created}{pieces}"),
+        format!("{pieces}{pieces}{created}"),
+    ] {
+        let input = [&[4, 9][..], body.as_bytes()].concat();
+        fuzz_bodies::stream(callstitch::WireFormat::OpenAiResponses, &input);
+    }
 }
 
 /// With an environment variable naming a folder, the corpus is written there for the coverage-guided fuzzer.

@@ -79,6 +79,11 @@ impl Echo {
         };
     }
 
+    /// Forgets all: a decoder that begins anew is in none of the states that what is remembered was said in.
+    pub(super) fn forget(&mut self) {
+        self.set(!self.off);
+    }
+
     /// Says what a remembered document says, if this one repeats it. Cost: one comparison of its bytes.
     #[inline]
     pub(super) fn hear(

@@ -297,6 +297,8 @@ impl OpenAiResponses {
         if self.stage != Stage::Fresh {
             sink.delta(&Delta::Restart);
             *self = OpenAiResponses {
+                // Counted on: what was remembered of the response before is not of this one.
+                epoch: self.epoch,
                 scratch: std::mem::take(&mut self.scratch),
                 ..OpenAiResponses::default()
             };

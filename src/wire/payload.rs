@@ -92,6 +92,7 @@ impl<D: JsonDecoder + Default> Decoder for Json<D> {
 
     fn reset(&mut self) {
         self.decoder = D::default();
+        self.echo.forget();
         self.done = false;
     }
 
