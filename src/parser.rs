@@ -467,7 +467,7 @@ impl FrameSink for Reader<'_> {
             Decoding::Decoding { decoder, .. } if !self.accumulator.is_over() => {
                 let mut taken = 0;
                 let mut last = self.accumulator.offset();
-                while let Some(rest) = rest.get(taken..) {
+                while let Some(rest) = rest.get(taken..).filter(|rest| !rest.is_empty()) {
                     let at = offset + taken as u64;
                     self.accumulator.at(at);
                     match decoder.repeated(rest, self.accumulator) {
