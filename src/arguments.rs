@@ -201,6 +201,15 @@ impl Arguments {
     }
 
     /// Whether they may be handed to a tool: whole, repaired, or free-form.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::Arguments;
+    ///
+    /// assert!(Arguments::parse(r#"{"port":"Oban"}"#).is_usable());
+    /// assert!(!Arguments::parse(r#"{"port":"Ob"#).is_usable());
+    /// ```
     #[must_use]
     pub fn is_usable(&self) -> bool {
         self.state.is_usable()
@@ -267,6 +276,15 @@ impl Arguments {
     }
 
     /// The object, or `{}` where there is none to be had: a total function, for what must show something.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::Arguments;
+    ///
+    /// assert_eq!(Arguments::parse(r#"{"port":"Ob"#).map()["port"], "Ob");
+    /// assert!(Arguments::parse("hello").map().is_empty());
+    /// ```
     #[must_use]
     pub fn map(&self) -> Cow<'_, Map<String, Value>> {
         Cow::Borrowed(self.recovered().unwrap_or_else(|| json::empty()))
@@ -299,12 +317,30 @@ impl Arguments {
     }
 
     /// What was done to the text, in the order of the text. At most [`Repair::LISTED`] are listed.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{Arguments, RepairKind};
+    ///
+    /// let arguments = Arguments::parse(r#"{"port":"Oban",}"#);
+    /// assert_eq!(arguments.repairs()[0].kind, RepairKind::TrailingComma);
+    /// ```
     #[must_use]
     pub fn repairs(&self) -> &[Repair] {
         &self.repairs
     }
 
     /// The highest level among the repairs; [`RepairLevel::None`] where there were none.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{Arguments, RepairLevel};
+    ///
+    /// assert_eq!(Arguments::parse("{}").repair_level(), RepairLevel::None);
+    /// assert_eq!(Arguments::parse(r#"{"port":"Oban",}"#).repair_level(), RepairLevel::Lossless);
+    /// ```
     #[must_use]
     pub fn repair_level(&self) -> RepairLevel {
         let levels = self.repairs.iter().map(Repair::level);
@@ -312,6 +348,16 @@ impl Arguments {
     }
 
     /// What is wrong, where the arguments are flagged.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{Arguments, ProblemKind};
+    ///
+    /// let cut = Arguments::parse(r#"{"port":"Ob"#);
+    /// let problem = cut.problem().unwrap();
+    /// assert_eq!((problem.kind(), problem.at()), (ProblemKind::Truncated, 11));
+    /// ```
     #[must_use]
     pub fn problem(&self) -> Option<&Problem> {
         self.problem.as_deref()
@@ -350,6 +396,16 @@ impl Arguments {
     }
 
     /// A view whose `Debug` shows the argument text. Logs are not where a user's data should turn up: ask for it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::Arguments;
+    ///
+    /// let arguments = Arguments::parse(r#"{"port":"Oban"}"#);
+    /// assert!(!format!("{arguments:?}").contains("Oban"));
+    /// assert!(format!("{:?}", arguments.reveal()).contains("Oban"));
+    /// ```
     #[must_use]
     pub fn reveal(&self) -> impl fmt::Debug + '_ {
         stored::Revealed(self)
