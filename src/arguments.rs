@@ -80,7 +80,8 @@ impl Arguments {
         Self::settle(text.into(), &Settling::default())
     }
 
-    /// A custom tool's plain text: no JSON, no repair. `cut` where the turn ended before the text did.
+    /// A custom tool's plain text: no JSON, no repair. `cut` where the turn ended before the text did. Never errors; O(1), for
+    /// the text is kept as it is.
     ///
     /// # Examples
     ///
@@ -110,7 +111,7 @@ impl Arguments {
     }
 
     /// The arguments that a value holds: an object as it is, a string holding an object unwrapped once, `null` or blank
-    /// as `{}`, anything else flagged.
+    /// as `{}`, anything else flagged. Never errors; O(n).
     ///
     /// # Examples
     ///
@@ -151,7 +152,8 @@ impl Arguments {
     }
 
     /// Tries the caller's own repair on flagged arguments: `f` gets the text as sent and gives a text to read instead.
-    /// Usable arguments are returned as they are, and so are flagged ones where `f` gives nothing or no whole object.
+    /// Usable arguments are returned as they are, and so are flagged ones where `f` gives nothing or no whole object. Never
+    /// errors; O(n) in what `f` gives.
     ///
     /// # Examples
     ///
@@ -236,7 +238,7 @@ impl Arguments {
         ArgumentsError::refused(self.state, self.problem.as_deref())
     }
 
-    /// The arguments as your own type, which may borrow from them.
+    /// The arguments as your own type, which may borrow from them. Reads the text each time, O(n).
     ///
     /// # Errors
     ///
@@ -275,7 +277,8 @@ impl Arguments {
         }))
     }
 
-    /// The object, or `{}` where there is none to be had: a total function, for what must show something.
+    /// The object, or `{}` where there is none to be had: a total function, for what must show something. Costs what
+    /// [`object`](Self::object) does; nothing is copied.
     ///
     /// # Examples
     ///
@@ -291,7 +294,7 @@ impl Arguments {
     }
 
     /// Always an object's text, for the wires that demand one: the text as sent where it is one, else the repaired or
-    /// the recovered object's, `{}` when nothing.
+    /// the recovered object's, `{}` when nothing. A copy, O(n).
     ///
     /// # Examples
     ///
@@ -395,7 +398,8 @@ impl Arguments {
         json::recover(self.text.as_deref().unwrap_or(&self.raw), json::MAX_DEPTH).fidelity
     }
 
-    /// A view whose `Debug` shows the argument text. Logs are not where a user's data should turn up: ask for it.
+    /// A view whose `Debug` shows the argument text. Logs are not where a user's data should turn up: ask for it. Free until it
+    /// is printed.
     ///
     /// # Examples
     ///

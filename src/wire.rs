@@ -133,7 +133,8 @@ pub trait Decoder: fmt::Debug + Send + Sync {
     }
 
     /// Is shown the text of a body from the beginning of an event on. A decoder with a memory may recognise a whole event
-    /// there, framing and all, say what it means and give its length; 0 is always right. [`Decoder`] shows one.
+    /// there, framing and all, say what it means and give its length; 0 is always right. Called for every event: its cost must
+    /// be that of what it recognises, not of `rest`. [`Decoder`] shows one.
     fn repeated(&mut self, rest: &str, sink: &mut dyn DeltaSink) -> usize {
         let _ = (rest, sink);
         0
