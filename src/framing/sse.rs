@@ -172,7 +172,7 @@ impl Sse {
             ..Here::default()
         };
         let mut rest = lines;
-        loop {
+        while !rest.is_empty() {
             let start = lines.len() - rest.len();
             if !self.in_event
                 && self.bare.is_empty()

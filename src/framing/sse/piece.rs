@@ -71,14 +71,7 @@ pub(super) fn after_line_end(rest: &[u8]) -> &[u8] {
 
 /// The text up to the first byte that is no UTF-8.
 pub(super) fn valid_prefix(bytes: &[u8]) -> &str {
-    /// Below this the standard library is the quicker one.
-    const SHORT: usize = 512;
-    let valid = if bytes.len() < SHORT {
-        std::str::from_utf8(bytes).ok()
-    } else {
-        simdutf8::basic::from_utf8(bytes).ok()
-    };
-    valid.unwrap_or_else(|| {
+    simdutf8::basic::from_utf8(bytes).unwrap_or_else(|_| {
         let chunk = bytes.utf8_chunks().next();
         chunk.map_or("", |chunk| chunk.valid())
     })
