@@ -34,6 +34,8 @@ struct Bedrock {
     anthropic: Json<Anthropic>,
     /// Holds the decoded bytes of one `chunk`.
     bytes: Vec<u8>,
+    /// Counts the chunks: what one says does not stand in its document.
+    chunks: u32,
 }
 
 #[derive(Debug, Default)]
@@ -87,6 +89,12 @@ const KINDS: [&str; 7] = [
 ];
 
 impl JsonDecoder for Bedrock {
+    const ECHOES: bool = true;
+
+    fn epoch(&self) -> u32 {
+        self.chunks
+    }
+
     fn document(
         &mut self,
         cursor: &mut Cursor<'_>,
@@ -94,6 +102,7 @@ impl JsonDecoder for Bedrock {
         sink: &mut dyn DeltaSink,
     ) -> Result<(), Fault> {
         if let Some(bytes) = self.converse.event(cursor, frame.event, sink)? {
+            self.chunks = self.chunks.wrapping_add(1);
             self.chunk(bytes, frame, sink);
         }
         Ok(())

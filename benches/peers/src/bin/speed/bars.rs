@@ -71,13 +71,13 @@ fn ratios() -> Vec<Ratio> {
     use Bar::{AtLeast, AtMost, None};
     let [_, _, lines] = FLOORS;
     vec![
-        same("1 MB, BASE", BASE, "1m", "16k", AtLeast([45., 40., 33.])),
+        same("1 MB, BASE", BASE, "1m", "16k", AtLeast([25., 20., 18.])),
         same(
             "1 MB, BEST PARTS",
             BEST_PARTS,
             "1m",
             "16k",
-            AtLeast([14., 10., 7.]),
+            AtLeast([8., 5., 4.]),
         ),
         same(
             "1 MB, BASE, arguments parsed",
@@ -97,42 +97,42 @@ fn ratios() -> Vec<Ratio> {
             "1 MB, over the lines alone",
             ours("1m", "16k"),
             Run(Who::Lines(lines), "1m", "16k"),
-            AtMost([2.; 3]),
+            None,
         ),
         same(
             "100 KB, one event a chunk, BASE",
             BASE,
             "100k",
             "event",
-            AtLeast([30., 22., 20.]),
+            AtLeast([20., 14., 13.]),
         ),
         same(
             "100 KB, chunks of 1,400, BASE",
             BASE,
             "100k",
             "1400",
-            AtLeast([28., 25., 25.]),
+            AtLeast([20., 14., 13.]),
         ),
         same(
             "100 KB, random chunks, BASE",
             BASE,
             "100k",
             "random",
-            AtLeast([28., 25., 25.]),
+            AtLeast([20., 14., 13.]),
         ),
         same(
             "no event like the last, BASE",
             BASE,
             "shuffled",
             "16k",
-            AtLeast([6.5, 11., 10.]),
+            AtLeast([5., 8., 8.]),
         ),
         same(
             "no event like the last, BEST PARTS",
             BEST_PARTS,
             "shuffled",
             "16k",
-            AtLeast([2.2, 2.8, 2.3]),
+            None,
         ),
         ratio(
             "no event like the last, over the memory off",
@@ -144,27 +144,27 @@ fn ratios() -> Vec<Ratio> {
             "8 interleaved calls over one",
             ours("8x1m", "16k"),
             ours("1m", "16k"),
-            AtMost([1.5; 3]),
+            AtMost([1.6; 3]),
         ),
         ratio(
             "128 interleaved calls over one",
             ours("128x1m", "16k"),
             ours("1m", "16k"),
-            None,
+            AtMost([1.6; 3]),
         ),
         same(
             "one value of 1 MB, chunks of 1,400, BASE",
             BASE,
             "one",
             "1400",
-            AtLeast([500.; 3]),
+            AtLeast([400.; 3]),
         ),
         same(
             "one value of 1 MB, chunks of 1,400, BEST PARTS",
             BEST_PARTS,
             "one",
             "1400",
-            AtLeast([1.3; 3]),
+            None,
         ),
         ratio(
             "one value of 1 MB, chunks of 1,400 over 16 KiB",
@@ -172,14 +172,8 @@ fn ratios() -> Vec<Ratio> {
             ours("one", "16k"),
             AtMost([1.1; 3]),
         ),
-        same("wide deltas, BASE", BASE, "wide", "16k", AtLeast([6.5; 3])),
-        same(
-            "wide deltas, BEST PARTS",
-            BEST_PARTS,
-            "wide",
-            "16k",
-            AtLeast([2.2; 3]),
-        ),
+        same("wide deltas, BASE", BASE, "wide", "16k", AtLeast([5.; 3])),
+        same("wide deltas, BEST PARTS", BEST_PARTS, "wide", "16k", None),
         same(
             "wide deltas, BASE, arguments parsed",
             BASE_PARSED,
@@ -199,9 +193,15 @@ fn ratios() -> Vec<Ratio> {
             BASE,
             "text",
             "16k",
-            AtLeast([45., 35., 50.]),
+            AtLeast([30., 20., 35.]),
         ),
-        same("a stream of calls over push", STREAM, "1m", "16k", None),
+        same(
+            "a stream of calls over push",
+            STREAM,
+            "1m",
+            "16k",
+            AtMost([1.15; 3]),
+        ),
     ]
 }
 
