@@ -9,6 +9,7 @@
     unreachable_pub,
     clippy::unwrap_used,
     clippy::indexing_slicing,
+    clippy::should_implement_trait,
     reason = "a module of several benches, each of which uses a part"
 )]
 
@@ -74,6 +75,8 @@ pub struct Transcript {
     pub events: usize,
     /// Name and argument text of each call, by the order in which they open.
     pub calls: Vec<(String, String)>,
+    /// The id of each call, in the same order.
+    pub ids: Vec<String>,
 }
 
 const CODE: &[&str] = &[
@@ -94,7 +97,7 @@ const CODE: &[&str] = &[
     "    let deg = '°';\n",
 ];
 
-fn arguments(bytes: usize, random: &mut Random) -> String {
+pub fn arguments(bytes: usize, random: &mut Random) -> String {
     let mut content = String::with_capacity(bytes);
     while content.len() < bytes {
         content.push_str(CODE[random.below(CODE.len())]);
@@ -105,7 +108,7 @@ fn arguments(bytes: usize, random: &mut Random) -> String {
     )
 }
 
-fn deltas<'a>(text: &'a str, low: usize, high: usize, random: &mut Random) -> Vec<&'a str> {
+pub fn deltas<'a>(text: &'a str, low: usize, high: usize, random: &mut Random) -> Vec<&'a str> {
     let mut out = Vec::new();
     let mut rest = text;
     while !rest.is_empty() {
@@ -251,7 +254,15 @@ impl Writer {
         self.event(Some(kind), all);
     }
 
+    fn id(&self, call: usize) -> String {
+        match self.provider {
+            Provider::Chat | Provider::Responses => format!("call_{call:04}"),
+            Provider::Anthropic => format!("toolu_{call:04}"),
+        }
+    }
+
     fn open(&mut self, call: usize, name: &str) {
+        let id = format!("\"{}\"", self.id(call));
         match self.provider {
             Provider::Chat => {
                 let function = self.inner(vec![
@@ -260,7 +271,7 @@ impl Writer {
                 ]);
                 let entry = self.inner(vec![
                     ("index", call.to_string()),
-                    ("id", format!("\"call_{call:04}\"")),
+                    ("id", id),
                     ("type", "\"function\"".into()),
                     ("function", function),
                 ]);
@@ -270,7 +281,7 @@ impl Writer {
             Provider::Anthropic => {
                 let block = self.inner(vec![
                     ("type", "\"tool_use\"".into()),
-                    ("id", format!("\"toolu_{call:04}\"")),
+                    ("id", id),
                     ("name", format!("\"{name}\"")),
                     ("input", "{}".into()),
                 ]);
@@ -300,7 +311,7 @@ impl Writer {
             ("type", "\"function_call\"".into()),
             ("status", format!("\"{status}\"")),
             ("arguments", arguments.to_owned()),
-            ("call_id", format!("\"call_{call:04}\"")),
+            ("call_id", format!("\"{}\"", self.id(call))),
             ("name", format!("\"{name}\"")),
         ])
     }
@@ -426,7 +437,7 @@ impl Writer {
                 self.event(Some("ping"), vec![("type", "\"ping\"".into())]);
             }
             Provider::Responses => {
-                let response = "{\"id\":\"resp_01\",\"object\":\"response\",\"status\":\"in_progress\",\"output\":[]}";
+                let response = "{\"id\":\"resp_01\",\"object\":\"response\",\"created_at\":1790000000,\"model\":\"gpt-demo-2026-08-01\",\"status\":\"in_progress\",\"output\":[]}";
                 self.responses("response.created", vec![("response", response.into())]);
             }
         }
@@ -459,7 +470,7 @@ impl Writer {
                     output.push(self.item(first + call, name, &text, "completed"));
                 }
                 let response = format!(
-                    "{{\"id\":\"resp_01\",\"object\":\"response\",\"status\":\"completed\",\"output\":[{}]}}",
+                    "{{\"id\":\"resp_01\",\"object\":\"response\",\"created_at\":1790000000,\"model\":\"gpt-demo-2026-08-01\",\"status\":\"completed\",\"output\":[{}]}}",
                     output.join(",")
                 );
                 self.responses("response.completed", vec![("response", response)]);
@@ -564,7 +575,9 @@ pub fn transcript(provider: Provider, shape: Shape) -> Transcript {
         writer.close(first + call, name, text);
     }
     writer.end(&calls, first);
+    let ids = (first..first + count).map(|call| writer.id(call)).collect();
     Transcript {
+        ids,
         body: writer.body.into_bytes(),
         events: writer.events,
         calls,

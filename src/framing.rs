@@ -251,7 +251,7 @@ fn clear(buffer: &mut Vec<u8>) {
 /// The text of these bytes, and whether some were no UTF-8. Only whole lines and payloads come here, so a character that a
 /// chunk border cuts is never taken for a bad one.
 fn decode(bytes: &[u8]) -> (Cow<'_, str>, bool) {
-    match std::str::from_utf8(bytes) {
+    match simdutf8::basic::from_utf8(bytes) {
         Ok(text) => (Cow::Borrowed(text), false),
         Err(_) => (String::from_utf8_lossy(bytes), true),
     }

@@ -15,6 +15,7 @@
 //! | handle an error | [`errors`] |
 //! | replace a loop of one's own | [`from_a_hand_written_accumulator`] |
 //! | know where it runs, and what may change | [`platforms`] |
+//! | see what others make of the same bytes | [`compared`] |
 
 /// A chapter; those whose examples need streams are there where streams are.
 macro_rules! chapters {
@@ -48,4 +49,6 @@ chapters! {
     #[cfg(feature = "stream")]
     from_a_hand_written_accumulator "guide/from_a_hand_written_accumulator.md",
     platforms "guide/platforms.md",
+    #[cfg(feature = "stream")]
+    compared "guide/compared.md",
 }

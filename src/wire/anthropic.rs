@@ -10,7 +10,7 @@ use crate::delta::{
 use crate::framing::Frame;
 use crate::json::cursor::{Cursor, Fault, Text};
 use crate::wire::Decoder;
-use crate::wire::payload::{Json, JsonDecoder, report, stop_block};
+use crate::wire::payload::{Json, JsonDecoder, report, report_finish, stop_block};
 
 pub(super) fn decoder() -> Box<dyn Decoder> {
     Box::new(Json::<Anthropic>::default())
@@ -287,10 +287,5 @@ fn finish(reason: Option<Text<'_>>, sink: &mut dyn DeltaSink) {
         "pause_turn" => FinishMeaning::Paused,
         _ => FinishMeaning::Other,
     };
-    sink.delta(&Delta::Finish {
-        choice: 0,
-        reason: &reason,
-        native: None,
-        meaning,
-    });
+    report_finish(0, &reason, meaning, sink);
 }

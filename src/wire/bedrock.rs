@@ -21,7 +21,7 @@ use crate::framing::Frame;
 use crate::json::cursor::{Cursor, Fault, Kind, Text};
 use crate::wire::Decoder;
 use crate::wire::anthropic::Anthropic;
-use crate::wire::payload::{Json, JsonDecoder, report_error};
+use crate::wire::payload::{Json, JsonDecoder, report_error, report_finish};
 
 pub(super) fn decoder() -> Box<dyn Decoder> {
     Box::new(Json::<Bedrock>::default())
@@ -354,10 +354,5 @@ fn finish(reason: Option<Text<'_>>, sink: &mut dyn DeltaSink) {
         "malformed_model_output" => FinishMeaning::Error,
         _ => FinishMeaning::Other,
     };
-    sink.delta(&Delta::Finish {
-        choice: 0,
-        reason: &reason,
-        native: None,
-        meaning,
-    });
+    report_finish(0, &reason, meaning, sink);
 }

@@ -11,7 +11,7 @@ use crate::framing::Frame;
 use crate::json::cursor::{Cursor, Fault, Text};
 use crate::wire::Decoder;
 use crate::wire::payload::{
-    FunctionCall, Json, JsonDecoder, error, object, report_error, stop_block,
+    FunctionCall, Json, JsonDecoder, error, object, report_error, report_finish, stop_block,
 };
 
 pub(super) fn decoder() -> Box<dyn Decoder> {
@@ -150,12 +150,7 @@ fn speak_end(event: &Event<'_>, sink: &mut dyn DeltaSink) {
             "ERROR" | "TIMEOUT" => FinishMeaning::Error,
             _ => FinishMeaning::Other,
         };
-        sink.delta(&Delta::Finish {
-            choice: 0,
-            reason: &reason,
-            native: None,
-            meaning,
-        });
+        report_finish(0, &reason, meaning, sink);
     }
     if let Some(usage) = event.usage {
         sink.delta(&Delta::Usage(usage));

@@ -23,7 +23,7 @@ use crate::delta::{
 use crate::framing::Frame;
 use crate::json::cursor::{Cursor, Fault, Text};
 use crate::wire::Decoder;
-use crate::wire::payload::{Json, JsonDecoder, report_error};
+use crate::wire::payload::{Json, JsonDecoder, report_error, report_finish};
 
 use events::{Call, Chunk, Part, Provider, What, read_chunk};
 use partial_args::{Broken, Closing, Entry, Writer};
@@ -100,12 +100,7 @@ impl Gemini {
             let said = reason.as_deref().map(meaning);
             let finish = |sink: &mut dyn DeltaSink| {
                 if let (Some(reason), Some(meaning)) = (&reason, said) {
-                    sink.delta(&Delta::Finish {
-                        choice,
-                        reason,
-                        native: None,
-                        meaning,
-                    });
+                    report_finish(choice, reason, meaning, sink);
                     sink.delta(&Delta::MayEnd);
                 }
             };
@@ -125,12 +120,7 @@ impl Gemini {
         }
         if let Some(reason) = chunk.block_reason.map(Text::to_cow) {
             let meaning = FinishMeaning::Filtered;
-            sink.delta(&Delta::Finish {
-                choice: 0,
-                reason: &reason,
-                native: None,
-                meaning,
-            });
+            report_finish(0, &reason, meaning, sink);
             sink.delta(&Delta::MayEnd);
         }
         if let Some(usage) = chunk.usage {

@@ -11,7 +11,9 @@ use crate::delta::{
 use crate::framing::Frame;
 use crate::json::cursor::{Cursor, Fault, Text};
 use crate::wire::Decoder;
-use crate::wire::payload::{Arguments, Json, JsonDecoder, error, object, report_error, stop_block};
+use crate::wire::payload::{
+    Arguments, Json, JsonDecoder, error, object, report_error, report_finish, stop_block,
+};
 
 pub(super) fn decoder() -> Box<dyn Decoder> {
     Box::new(Json::<GeminiInteractions>::default())
@@ -229,12 +231,7 @@ fn finish(event: &Event<'_>, sink: &mut dyn DeltaSink) {
         "failed" | "cancelled" => FinishMeaning::Error,
         _ => FinishMeaning::Other,
     };
-    sink.delta(&Delta::Finish {
-        choice: 0,
-        reason: &status,
-        native: None,
-        meaning,
-    });
+    report_finish(0, &status, meaning, sink);
 }
 
 #[cfg(test)]

@@ -15,7 +15,9 @@ use crate::delta::{
 use crate::framing::Frame;
 use crate::json::cursor::{Cursor, Fault, Kind, Text};
 use crate::wire::Decoder;
-use crate::wire::payload::{Arguments, FunctionCall, Json, JsonDecoder, error, report_error};
+use crate::wire::payload::{
+    Arguments, FunctionCall, Json, JsonDecoder, error, report_error, report_finish,
+};
 
 pub(super) fn decoder() -> Box<dyn Decoder> {
     Box::new(Json::<Ollama>::default())
@@ -131,12 +133,7 @@ impl Ollama {
                 "length" => FinishMeaning::Length,
                 _ => FinishMeaning::Other,
             };
-            sink.delta(&Delta::Finish {
-                choice: 0,
-                reason: &reason,
-                native: None,
-                meaning,
-            });
+            report_finish(0, &reason, meaning, sink);
         }
         self.speak_counters(&line.counters, sink);
         sink.delta(&Delta::End);

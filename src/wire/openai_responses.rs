@@ -25,7 +25,7 @@ use crate::delta::{
 use crate::framing::Frame;
 use crate::json::cursor::{Cursor, Fault, Text};
 use crate::wire::Decoder;
-use crate::wire::payload::{Json, JsonDecoder, report_error};
+use crate::wire::payload::{Json, JsonDecoder, report_error, report_finish};
 
 use call_item::CallItem;
 use events::{Event, Piece, Response, read_event};
@@ -384,12 +384,7 @@ impl OpenAiResponses {
             _ if self.asks => FinishMeaning::ToolCalls,
             _ => FinishMeaning::Stop,
         };
-        sink.delta(&Delta::Finish {
-            choice: 0,
-            reason,
-            native: None,
-            meaning,
-        });
+        report_finish(0, reason, meaning, sink);
     }
 }
 

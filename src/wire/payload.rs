@@ -5,7 +5,7 @@ use std::fmt;
 use serde_json::Value;
 
 use crate::anomaly::AnomalyKind;
-use crate::delta::{ArgumentsPart, CallKey, ClosedBy, Delta, DeltaSink};
+use crate::delta::{ArgumentsPart, CallKey, ClosedBy, Delta, DeltaSink, FinishMeaning};
 use crate::framing::{Frame, Origin};
 use crate::json::cursor::{Cursor, Fault, Kind, Place, Text};
 use crate::wire::Decoder;
@@ -329,6 +329,21 @@ pub(crate) fn error<'a>(cursor: &mut Cursor<'a>) -> Result<Option<&'a str>, Faul
     let raw = cursor.raw()?;
     let says = !matches!(raw, "null" | "false" | "\"\"" | "{}");
     Ok(Some(raw).filter(|_| says))
+}
+
+/// Says why a model stopped, where no upstream has a word of its own beside it.
+pub(crate) fn report_finish(
+    choice: u32,
+    reason: &str,
+    meaning: FinishMeaning,
+    sink: &mut dyn DeltaSink,
+) {
+    sink.delta(&Delta::Finish {
+        choice,
+        reason,
+        native: None,
+        meaning,
+    });
 }
 
 /// Ends the block with this index.

@@ -71,8 +71,8 @@ pub(super) fn after_line_end(rest: &[u8]) -> &[u8] {
 
 /// The text up to the first byte that is no UTF-8.
 pub(super) fn valid_prefix(bytes: &[u8]) -> &str {
-    simdutf8::compat::from_utf8(bytes).unwrap_or_else(|error| {
-        let valid = bytes.get(..error.valid_up_to()).unwrap_or_default();
-        std::str::from_utf8(valid).unwrap_or_default()
+    simdutf8::basic::from_utf8(bytes).unwrap_or_else(|_| {
+        let chunk = bytes.utf8_chunks().next();
+        chunk.map_or("", |chunk| chunk.valid())
     })
 }

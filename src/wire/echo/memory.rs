@@ -12,16 +12,54 @@ pub(super) struct Memory {
     pub(super) event: Option<String>,
     pub(super) said: Said,
     /// What stands before each hole, and the hole.
-    pub(super) parts: Vec<(Box<[u8]>, Hole)>,
-    pub(super) tail: Box<[u8]>,
+    pub(super) parts: Vec<(Literal, Hole)>,
+    pub(super) tail: Literal,
     /// The first literal and the tail of the document with what a framing put before and after it.
     pub(super) framed: Option<Framed>,
 }
 
 #[derive(Debug)]
 pub(super) struct Framed {
-    pub(super) first: Box<[u8]>,
-    pub(super) tail: Box<[u8]>,
+    pub(super) first: Literal,
+    pub(super) tail: Literal,
+}
+
+/// Bytes that stand in every repetition.
+#[derive(Debug)]
+pub(super) struct Literal {
+    bytes: Box<[u8]>,
+    /// The first bytes as a number, and which of its bits are theirs: a short literal is compared so, for a call of a function
+    /// that compares bytes costs several times as much.
+    head: u128,
+    mask: u128,
+}
+
+impl Literal {
+    fn new(bytes: impl Into<Box<[u8]>>) -> Self {
+        let bytes = bytes.into();
+        let mut head = [0; size_of::<u128>()];
+        let mut mask = head;
+        for ((head, mask), byte) in head.iter_mut().zip(&mut mask).zip(&bytes) {
+            (*head, *mask) = (*byte, 0xff);
+        }
+        Literal {
+            bytes,
+            head: u128::from_le_bytes(head),
+            mask: u128::from_le_bytes(mask),
+        }
+    }
+
+    /// What comes after the literal, if it begins `rest`.
+    #[inline(always)]
+    fn before<'b>(&self, rest: &'b [u8]) -> Option<&'b [u8]> {
+        match rest.first_chunk() {
+            Some(head) if self.bytes.len() <= head.len() => {
+                let differs = (u128::from_le_bytes(*head) ^ self.head) & self.mask;
+                rest.get(self.bytes.len()..).filter(|_| differs == 0)
+            }
+            _ => rest.strip_prefix(&*self.bytes),
+        }
+    }
 }
 
 /// What a repeated document says that is its own, and where it ends.
@@ -68,7 +106,7 @@ impl Memory {
             if content == other_content && *hole != Hole::Text {
                 literal.extend_from_slice(content.as_bytes());
             } else {
-                parts.push((std::mem::take(&mut literal).into_boxed_slice(), *hole));
+                parts.push((Literal::new(std::mem::take(&mut literal)), *hole));
             }
             (from, other_from) = (place.end, other_place.end);
         }
@@ -89,7 +127,7 @@ impl Memory {
             event: other.event.clone(),
             said: other.said,
             parts,
-            tail: literal.into_boxed_slice(),
+            tail: Literal::new(literal),
             framed: None,
         })
     }
@@ -108,8 +146,8 @@ impl Memory {
             });
         if let (Some((before, after)), Some((first, _))) = (around, self.parts.first()) {
             self.framed = Some(Framed {
-                first: [before, first].concat().into(),
-                tail: [&self.tail, after].concat().into(),
+                first: Literal::new([before, &first.bytes].concat()),
+                tail: Literal::new([&self.tail.bytes, after].concat()),
             });
         }
     }
@@ -124,15 +162,15 @@ impl Memory {
         scratch: &'a mut Vec<u8>,
     ) -> Option<Heard<'a>> {
         let (mut first, tail) = match framed {
-            Some(framed) => (Some(&*framed.first), &*framed.tail),
-            None => (None, &*self.tail),
+            Some(framed) => (Some(&framed.first), &framed.tail),
+            None => (None, &self.tail),
         };
         let (mut said, mut index) = (None, None);
         let mut scratch = Some(scratch);
         let bytes = text.as_bytes();
         let mut rest = bytes;
         for (literal, hole) in &self.parts {
-            rest = rest.strip_prefix(first.take().unwrap_or(literal))?;
+            rest = first.take().unwrap_or(literal).before(rest)?;
             let length = match hole {
                 Hole::Text => {
                     let at = bytes.len() - rest.len();
@@ -152,7 +190,7 @@ impl Memory {
             };
             rest = rest.get(length..)?;
         }
-        rest = rest.strip_prefix(tail)?;
+        rest = tail.before(rest)?;
         Some(Heard {
             text: said?,
             index,
