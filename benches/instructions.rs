@@ -6,7 +6,7 @@ use callstitch::{ToolCallParser, WireFormat};
 
 mod transcripts;
 
-use transcripts::{Provider, Shape, transcript};
+use transcripts::{Chunking, Provider, Shape, chunks, transcript};
 
 fn main() {
     let arguments: Vec<String> = std::env::args()
@@ -14,14 +14,16 @@ fn main() {
         .collect();
     let [_, provider, shape, runs] = &*arguments else {
         println!(
-            "whose stream, of which shape, and how often: instructions PROVIDER repeating|shuffled RUNS; see benches/instructions.sh"
+            "whose stream, of which shape, and how often: instructions PROVIDER repeating|single|shuffled RUNS; see benches/instructions.sh"
         );
         return;
     };
     let bytes = 4 << 10;
-    let shape = match shape.as_str() {
-        "repeating" => Shape::Calls { calls: 1, bytes },
-        "shuffled" => Shape::Shuffled { bytes },
+    let (calls, in_16k) = (Shape::Calls { calls: 1, bytes }, Chunking::Bytes(16 << 10));
+    let (shape, chunking) = match shape.as_str() {
+        "repeating" => (calls, in_16k),
+        "single" => (calls, Chunking::Event),
+        "shuffled" => (Shape::Shuffled { bytes }, in_16k),
         _ => return println!("no such shape: {shape}"),
     };
     let provider = Provider::ALL
@@ -34,10 +36,11 @@ fn main() {
         Provider::Responses => WireFormat::OpenAiResponses,
     };
     let body = transcript(provider, shape);
+    let chunks = chunks(&body.body, chunking);
     for _ in 0..runs.parse().expect("a number of runs") {
         let mut parser = ToolCallParser::new(format);
         let mut calls = 0;
-        for chunk in body.body.chunks(16 << 10) {
+        for chunk in &chunks {
             calls += parser
                 .push(chunk)
                 .filter_map(|event| event.ok()?.into_call())

@@ -162,12 +162,24 @@ impl Accumulator {
         }
     }
 
-    /// Takes the events out. Dropping the iterator early loses nothing: what is left comes with the next.
+    /// Takes the events out. Dropping the iterator early loses nothing: what is left comes with the next. Cost: O(1) an event,
+    /// its text is lent.
     pub fn events(&mut self) -> Events<'_> {
         self.queue.drain()
     }
 
     /// The body ended: every open call ends, flagged where nothing vouches for it; a bare end is an error, the last event.
+    /// Never fails. Cost: each open call's text is settled, O(n).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{Accumulator, ErrorKind};
+    ///
+    /// let mut accumulator = Accumulator::default();
+    /// accumulator.finish(); // and no terminal came
+    /// assert!(matches!(accumulator.events().last(), Some(Err(error)) if error.kind() == ErrorKind::Truncated));
+    /// ```
     pub fn finish(&mut self) {
         if self.state == State::Over {
             return;
@@ -220,7 +232,8 @@ impl Accumulator {
         self.state = State::Over;
     }
 
-    /// The stream ends in this error: what had ended stands, what is open is flagged, then the error is the last event.
+    /// The stream ends in this error: what had ended stands, what is open is flagged, then the error is the last event. Cost:
+    /// as [`finish`](Accumulator::finish).
     ///
     /// # Examples
     ///
@@ -249,12 +262,34 @@ impl Accumulator {
         self.state = State::Over;
     }
 
-    /// The calls that are still arriving, by first appearance.
+    /// The calls that are still arriving, by first appearance. Cost: O(calls of the stream), ended ones too.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{Accumulator, CallDelta, Delta};
+    ///
+    /// let mut accumulator = Accumulator::default();
+    /// accumulator.push(&Delta::Call(CallDelta::new().index(0).name("get_tide").arguments(r#"{"port":"Ob"#)));
+    /// let call = accumulator.in_progress().next().unwrap();
+    /// assert_eq!(call.arguments().object()["port"], "Ob");
+    /// ```
     pub fn in_progress(&mut self) -> impl Iterator<Item = &mut PartialCall> {
         self.calls.0.iter_mut().flatten().map(|slot| &mut slot.call)
     }
 
     /// Forgets everything but its configuration and its buffers.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{Accumulator, CallDelta, Delta};
+    ///
+    /// let mut accumulator = Accumulator::default();
+    /// accumulator.push(&Delta::Call(CallDelta::new().index(0).name("get_now")));
+    /// accumulator.reset();
+    /// assert_eq!((accumulator.in_progress().count(), accumulator.events().count()), (0, 0));
+    /// ```
     pub fn reset(&mut self) {
         let queue = std::mem::take(&mut self.queue).emptied();
         *self = Accumulator {
@@ -264,6 +299,18 @@ impl Accumulator {
     }
 
     /// How the stream ended; `None` while it runs.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{Accumulator, Delta, End};
+    ///
+    /// let mut accumulator = Accumulator::default();
+    /// accumulator.push(&Delta::End);
+    /// assert_eq!(accumulator.end(), None); // a usage may follow
+    /// accumulator.finish();
+    /// assert_eq!(accumulator.end(), Some(End::Clean));
+    /// ```
     #[must_use]
     pub fn end(&self) -> Option<End> {
         self.end
@@ -276,12 +323,33 @@ impl Accumulator {
     }
 
     /// How often each liberty was taken, in the order of first sight.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{Accumulator, AnomalyKind, Delta};
+    ///
+    /// let mut accumulator = Accumulator::default();
+    /// accumulator.push(&Delta::Anomaly(AnomalyKind::LossyUtf8));
+    /// assert_eq!(accumulator.anomalies(), [(AnomalyKind::LossyUtf8, 1)]);
+    /// ```
     #[must_use]
     pub fn anomalies(&self) -> &[(AnomalyKind, u64)] {
         &self.ledger.counts
     }
 
     /// Where the deltas that follow stand in the body, for errors and evidence. One provider event has one offset.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{Accumulator, Delta};
+    ///
+    /// let mut accumulator = Accumulator::default();
+    /// accumulator.at(120);
+    /// accumulator.push(&Delta::Error { last: true, message: "overloaded", code: None });
+    /// assert!(matches!(accumulator.events().last(), Some(Err(error)) if error.offset() == 120));
+    /// ```
     #[inline]
     pub fn at(&mut self, offset: u64) {
         self.offset = offset;

@@ -80,7 +80,8 @@ impl Arguments {
         Self::settle(text.into(), &Settling::default())
     }
 
-    /// A custom tool's plain text: no JSON, no repair. `cut` where the turn ended before the text did.
+    /// A custom tool's plain text: no JSON, no repair. `cut` where the turn ended before the text did. Never errors; O(1), for
+    /// the text is kept as it is.
     ///
     /// # Examples
     ///
@@ -110,7 +111,7 @@ impl Arguments {
     }
 
     /// The arguments that a value holds: an object as it is, a string holding an object unwrapped once, `null` or blank
-    /// as `{}`, anything else flagged.
+    /// as `{}`, anything else flagged. Never errors; O(n).
     ///
     /// # Examples
     ///
@@ -151,7 +152,8 @@ impl Arguments {
     }
 
     /// Tries the caller's own repair on flagged arguments: `f` gets the text as sent and gives a text to read instead.
-    /// Usable arguments are returned as they are, and so are flagged ones where `f` gives nothing or no whole object.
+    /// Usable arguments are returned as they are, and so are flagged ones where `f` gives nothing or no whole object. Never
+    /// errors; O(n) in what `f` gives.
     ///
     /// # Examples
     ///
@@ -201,6 +203,15 @@ impl Arguments {
     }
 
     /// Whether they may be handed to a tool: whole, repaired, or free-form.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::Arguments;
+    ///
+    /// assert!(Arguments::parse(r#"{"port":"Oban"}"#).is_usable());
+    /// assert!(!Arguments::parse(r#"{"port":"Ob"#).is_usable());
+    /// ```
     #[must_use]
     pub fn is_usable(&self) -> bool {
         self.state.is_usable()
@@ -227,7 +238,7 @@ impl Arguments {
         ArgumentsError::refused(self.state, self.problem.as_deref())
     }
 
-    /// The arguments as your own type, which may borrow from them.
+    /// The arguments as your own type, which may borrow from them. Reads the text each time, O(n).
     ///
     /// # Errors
     ///
@@ -266,14 +277,24 @@ impl Arguments {
         }))
     }
 
-    /// The object, or `{}` where there is none to be had: a total function, for what must show something.
+    /// The object, or `{}` where there is none to be had: a total function, for what must show something. Costs what
+    /// [`object`](Self::object) does; nothing is copied.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::Arguments;
+    ///
+    /// assert_eq!(Arguments::parse(r#"{"port":"Ob"#).map()["port"], "Ob");
+    /// assert!(Arguments::parse("hello").map().is_empty());
+    /// ```
     #[must_use]
     pub fn map(&self) -> Cow<'_, Map<String, Value>> {
         Cow::Borrowed(self.recovered().unwrap_or_else(|| json::empty()))
     }
 
     /// Always an object's text, for the wires that demand one: the text as sent where it is one, else the repaired or
-    /// the recovered object's, `{}` when nothing.
+    /// the recovered object's, `{}` when nothing. A copy, O(n).
     ///
     /// # Examples
     ///
@@ -299,12 +320,30 @@ impl Arguments {
     }
 
     /// What was done to the text, in the order of the text. At most [`Repair::LISTED`] are listed.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{Arguments, RepairKind};
+    ///
+    /// let arguments = Arguments::parse(r#"{"port":"Oban",}"#);
+    /// assert_eq!(arguments.repairs()[0].kind, RepairKind::TrailingComma);
+    /// ```
     #[must_use]
     pub fn repairs(&self) -> &[Repair] {
         &self.repairs
     }
 
     /// The highest level among the repairs; [`RepairLevel::None`] where there were none.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{Arguments, RepairLevel};
+    ///
+    /// assert_eq!(Arguments::parse("{}").repair_level(), RepairLevel::None);
+    /// assert_eq!(Arguments::parse(r#"{"port":"Oban",}"#).repair_level(), RepairLevel::Lossless);
+    /// ```
     #[must_use]
     pub fn repair_level(&self) -> RepairLevel {
         let levels = self.repairs.iter().map(Repair::level);
@@ -312,6 +351,16 @@ impl Arguments {
     }
 
     /// What is wrong, where the arguments are flagged.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{Arguments, ProblemKind};
+    ///
+    /// let cut = Arguments::parse(r#"{"port":"Ob"#);
+    /// let problem = cut.problem().unwrap();
+    /// assert_eq!((problem.kind(), problem.at()), (ProblemKind::Truncated, 11));
+    /// ```
     #[must_use]
     pub fn problem(&self) -> Option<&Problem> {
         self.problem.as_deref()
@@ -349,7 +398,18 @@ impl Arguments {
         json::recover(self.text.as_deref().unwrap_or(&self.raw), json::MAX_DEPTH).fidelity
     }
 
-    /// A view whose `Debug` shows the argument text. Logs are not where a user's data should turn up: ask for it.
+    /// A view whose `Debug` shows the argument text. Logs are not where a user's data should turn up: ask for it. Free until it
+    /// is printed.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::Arguments;
+    ///
+    /// let arguments = Arguments::parse(r#"{"port":"Oban"}"#);
+    /// assert!(!format!("{arguments:?}").contains("Oban"));
+    /// assert!(format!("{:?}", arguments.reveal()).contains("Oban"));
+    /// ```
     #[must_use]
     pub fn reveal(&self) -> impl fmt::Debug + '_ {
         stored::Revealed(self)

@@ -597,6 +597,7 @@ pub enum Delta<'a> {
 /// assert_eq!(accumulator.events().count(), 1);
 /// ```
 pub trait DeltaSink {
-    /// Takes one delta. Never fails: what is wrong with it becomes an anomaly or an error event.
+    /// Takes one delta. Never fails: what is wrong with it becomes an anomaly or an error event. Cost: O(delta) in an
+    /// [`Accumulator`](crate::Accumulator).
     fn delta(&mut self, delta: &Delta<'_>);
 }

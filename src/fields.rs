@@ -181,7 +181,7 @@ pub enum FieldPart<'e> {
 
 impl FieldFilter {
     /// Follows the field at a path of the selected calls: `FieldFilter::new("write_file", ["content"])`, with
-    /// [`PathSegment`]s where an index is among them. The empty path is the whole argument object.
+    /// [`PathSegment`]s where an index is among them. The empty path is the whole argument object. Cost: a copy of the path.
     #[must_use]
     pub fn new<'p, S: Into<PathSegment<'p>>>(
         calls: impl Into<CallSelector>,
@@ -197,7 +197,8 @@ impl FieldFilter {
         }
     }
 
-    /// What this event says of the field, and of which call. Never errors.
+    /// What this event says of the field, and of which call. Never errors. Cost: O(path) and, for a field that is no string, a
+    /// copy of its values.
     pub fn take<'e>(&mut self, event: &'e Event<'_>) -> Option<(CallIndex, FieldPart<'e>)> {
         match event {
             Event::CallStarted { index, name, .. } if self.calls.selects(*index, name) => {

@@ -83,6 +83,16 @@ impl<F: FnMut(Frame<'_>)> FrameSink for F {
 }
 
 /// What carried a frame's payload.
+///
+/// # Examples
+///
+/// ```
+/// use callstitch::{Frame, Origin};
+///
+/// let mut frame = Frame::new(r#"{"error":"overloaded"}"#);
+/// assert_eq!(frame.origin, Origin::Event);
+/// frame.origin = Origin::Exception; // a splitter of your own knows it
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Origin {
@@ -111,6 +121,14 @@ impl<'a> Frame<'a> {
     }
 
     /// The same frame with an event field.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::Frame;
+    ///
+    /// assert_eq!(Frame::new("{}").with_event("message_stop").event, Some("message_stop"));
+    /// ```
     #[must_use]
     pub fn with_event(mut self, event: &'a str) -> Self {
         self.event = Some(event);
@@ -118,6 +136,14 @@ impl<'a> Frame<'a> {
     }
 
     /// The same frame at this byte offset of the body.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::Frame;
+    ///
+    /// assert_eq!(Frame::new("{}").at(120).offset, 120);
+    /// ```
     #[must_use]
     pub fn at(mut self, offset: u64) -> Self {
         self.offset = offset;

@@ -267,7 +267,7 @@ impl ToolCall {
     /// object where the wire wants one and text where it wants text, `{}` where nothing can be had. `None` for what the wire
     /// would refuse: a call that its provider ran, and one without a name.
     ///
-    /// An id is fitted to the wire's form, where it has one; [`IdMap`] leads back.
+    /// An id is fitted to the wire's form, where it has one; [`IdMap`] leads back. Never errors. Cost: a copy, O(n).
     ///
     /// # Examples
     ///
@@ -291,7 +291,7 @@ impl ToolCall {
     }
 
     /// As [`to_wire`](ToolCall::to_wire), as JSON text in which arguments are spelled as the model spelled them: numbers that a
-    /// [`Value`] cannot hold keep every digit.
+    /// [`Value`] cannot hold keep every digit. Cost: O(n).
     ///
     /// # Examples
     ///
@@ -332,7 +332,8 @@ impl ToolCall {
             .and_then(|item| to_value(&item))
     }
 
-    /// The call that this wire's history item states. Arguments of any shape are read; what is no object is flagged.
+    /// The call that this wire's history item states. Arguments of any shape are read; what is no object is flagged. Cost: a
+    /// copy whose arguments are settled, O(n).
     ///
     /// # Errors
     ///
@@ -407,7 +408,8 @@ impl ToolCall {
 }
 
 impl ToolResult {
-    /// The result as this wire's item: a message of the role `tool`, an input item, a content block, a part.
+    /// The result as this wire's item: a message of the role `tool`, an input item, a content block, a part. Never errors.
+    /// Cost: a copy, O(n).
     #[must_use]
     pub fn to_wire(&self, format: HistoryFormat) -> Value {
         let id = self.call_id.as_deref().unwrap_or_default();
@@ -436,7 +438,7 @@ impl ToolResult {
         (format.row().result)(self, ids.to_wire(id))
     }
 
-    /// The result that this wire's item states. Wires that cannot tell an error from a text give text.
+    /// The result that this wire's item states. Wires that cannot tell an error from a text give text. Cost: a copy, O(n).
     ///
     /// # Errors
     ///
@@ -459,7 +461,7 @@ impl ToolResult {
 }
 
 /// The calls of one turn as this wire's messages: one message that holds them all, or on wires of items the items themselves.
-/// Empty where no call may be sent.
+/// Empty where no call may be sent. Cost: a copy of each, O(n).
 ///
 /// # Examples
 ///
@@ -488,7 +490,8 @@ pub fn calls_messages<'a>(
     (format.row().calls_message)(items)
 }
 
-/// The results of one turn as this wire's messages, in their order: one message a result, or one that holds them all.
+/// The results of one turn as this wire's messages, in their order: one message a result, or one that holds them all. Cost: a
+/// copy of each, O(n).
 ///
 /// # Examples
 ///
@@ -514,7 +517,8 @@ pub fn results_messages<'a>(
     (format.row().results_message)(items)
 }
 
-/// The calls and results that messages in a wire's own shape hold, in their order. What is neither is left out.
+/// The calls and results that messages in a wire's own shape hold, in their order. What is neither is left out. Never errors.
+/// Cost: a copy of each, O(n).
 ///
 /// # Examples
 ///

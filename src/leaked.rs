@@ -72,7 +72,8 @@ pub enum LeakedEvent {
 }
 
 impl LeakedEvent {
-    /// The same as a parser says it: a text, or a call's start, its arguments and its end. Never errors.
+    /// The same as a parser says it: a text, or a call's start, its arguments and its end. Never errors. Cost: a copy of the
+    /// call's argument text.
     ///
     /// # Examples
     ///
@@ -213,6 +214,7 @@ impl LeakedCalls {
     /// The calls of the parser are numbered anew, together with those found, by first appearance. Events other than text
     /// are given on at once, while text that may begin a markup waits for the rest of it, past a finish reason too: some
     /// servers send one with every chunk. [`finish`](LeakedCalls::finish) gives out the last of it, after an error as well.
+    /// Cost: linear in the text; other events are copied.
     pub fn push(&mut self, event: Event<'_>) -> impl Iterator<Item = Event<'static>> + use<> {
         let (found, other) = match event {
             Event::Text { choice, text } => (self.read(choice, &text), None),
@@ -222,7 +224,7 @@ impl LeakedCalls {
         found.chain(other)
     }
 
-    /// Takes a piece of text of the only choice. Never errors.
+    /// Takes a piece of text of the only choice. Never errors. Cost: linear in the text.
     ///
     /// # Examples
     ///

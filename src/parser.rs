@@ -135,12 +135,49 @@ impl ToolCallParser {
     }
 
     /// A parser with a decoder of your own and the default [`Config`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use callstitch::{Decoder, Delta, DeltaSink, Fragment, Frame, TextKind};
+    /// use callstitch::{Framed, ToolCallParser};
+    /// # #[derive(Debug)]
+    /// # struct Mine;
+    /// # impl Decoder for Mine {
+    /// #     fn decode(&mut self, frame: Frame<'_>, sink: &mut dyn DeltaSink) {
+    /// #         let text = Fragment::new(frame.data);
+    /// #         sink.delta(&Delta::Text { choice: 0, kind: TextKind::Answer, text });
+    /// #     }
+    /// # }
+    ///
+    /// let mut parser = ToolCallParser::with_decoder(Mine, Framed::Lines); // `Mine` says each line as text
+    /// assert_eq!(parser.push(b"high\nlow\n").count(), 1); // joined
+    /// ```
     #[must_use]
     pub fn with_decoder(decoder: impl Decoder + 'static, framed: Framed) -> Self {
         ToolCallParser::with_decoder_and_config(decoder, framed, Config::default())
     }
 
     /// A parser with a decoder of your own.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use callstitch::{Decoder, Delta, DeltaSink, Fragment, Frame, TextKind};
+    /// use callstitch::{Config, Framed, ToolCallParser};
+    /// # #[derive(Debug)]
+    /// # struct Mine;
+    /// # impl Decoder for Mine {
+    /// #     fn decode(&mut self, frame: Frame<'_>, sink: &mut dyn DeltaSink) {
+    /// #         let text = Fragment::new(frame.data);
+    /// #         sink.delta(&Delta::Text { choice: 0, kind: TextKind::Answer, text });
+    /// #     }
+    /// # }
+    ///
+    /// let config = Config::default().calls_only(true);
+    /// let mut parser = ToolCallParser::with_decoder_and_config(Mine, Framed::Lines, config);
+    /// assert_eq!(parser.push(b"high\nlow\n").count(), 0); // `Mine` says each line as text
+    /// ```
     #[must_use]
     pub fn with_decoder_and_config(
         decoder: impl Decoder + 'static,
@@ -220,13 +257,25 @@ impl ToolCallParser {
         self.accumulator.events()
     }
 
-    /// Gives the parser a frame that was split elsewhere.
+    /// Gives the parser a frame that was split elsewhere. Never fails: what is wrong becomes an event. Cost: linear in the
+    /// frame.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{Event, Frame, ToolCallParser, WireFormat};
+    ///
+    /// let mut parser = ToolCallParser::new(WireFormat::Ollama);
+    /// let frame = Frame::new(r#"{"message":{"content":"Hi"},"done":false}"#);
+    /// assert!(matches!(parser.push_frame(frame).next(), Some(Ok(Event::Text { .. }))));
+    /// ```
     pub fn push_frame(&mut self, frame: Frame<'_>) -> Events<'_> {
         take(frame, &mut self.decoding, &mut self.accumulator);
         self.accumulator.events()
     }
 
-    /// The body ended: what is unfinished is judged, and the last events come out. Saying it twice is nothing.
+    /// The body ended: what is unfinished is judged, and the last events come out. Saying it twice is nothing. Cost: each open
+    /// call's text is settled, O(n).
     pub fn finish(&mut self) -> Events<'_> {
         if !self.accumulator.is_over() {
             self.end_of_body();
@@ -235,7 +284,7 @@ impl ToolCallParser {
     }
 
     /// The transport died: what had ended stands, open calls come out flagged, and the last event is an error of kind
-    /// [`ErrorKind::Transport`].
+    /// [`ErrorKind::Transport`]. Cost: as [`finish`](ToolCallParser::finish).
     ///
     /// # Examples
     ///
@@ -261,12 +310,23 @@ impl ToolCallParser {
     }
 
     /// As [`abort`](ToolCallParser::abort), with an error of your own.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{Error, ErrorKind, ToolCallParser, WireFormat};
+    ///
+    /// let mut parser = ToolCallParser::new(WireFormat::Anthropic);
+    /// let reset = std::io::Error::from(std::io::ErrorKind::ConnectionReset);
+    /// let error = Error::new(ErrorKind::Transport, parser.offset(), "the peer reset it").with_source(reset);
+    /// assert!(parser.abort_with(error).last().unwrap().is_err());
+    /// ```
     pub fn abort_with(&mut self, error: Error) -> Events<'_> {
         self.accumulator.abort(error);
         self.accumulator.events()
     }
 
-    /// The events that wait.
+    /// The events that wait. Cost: O(1) an event, its text is lent.
     ///
     /// # Examples
     ///
@@ -281,7 +341,7 @@ impl ToolCallParser {
         self.accumulator.events()
     }
 
-    /// The calls that are still arriving, by first appearance.
+    /// The calls that are still arriving, by first appearance. Cost: O(calls of the stream), ended ones too.
     ///
     /// # Examples
     ///
@@ -333,6 +393,17 @@ impl ToolCallParser {
     }
 
     /// The format, once it is known; `None` for a decoder of your own.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{ToolCallParser, WireFormat};
+    ///
+    /// let mut parser = ToolCallParser::new(WireFormat::Auto);
+    /// assert_eq!(parser.format(), None);
+    /// drop(parser.push(b"data: {\"type\":\"message_start\",\"message\":{\"role\":\"assistant\"}}\n\n"));
+    /// assert_eq!(parser.format(), Some(WireFormat::Anthropic));
+    /// ```
     #[must_use]
     pub fn format(&self) -> Option<WireFormat> {
         match &self.decoding {
@@ -342,18 +413,50 @@ impl ToolCallParser {
     }
 
     /// How the stream ended; `None` while it runs.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{End, ToolCallParser, WireFormat};
+    ///
+    /// let mut parser = ToolCallParser::new(WireFormat::OpenAiChat);
+    /// drop(parser.push(b"data: [DONE]\n\n"));
+    /// assert_eq!(parser.end(), None); // until `finish`
+    /// drop(parser.finish());
+    /// assert_eq!(parser.end(), Some(End::Clean));
+    /// ```
     #[must_use]
     pub fn end(&self) -> Option<End> {
         self.accumulator.end()
     }
 
     /// How often each liberty was taken.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{AnomalyKind, ToolCallParser, WireFormat};
+    ///
+    /// let mut parser = ToolCallParser::new(WireFormat::OpenAiChat);
+    /// drop(parser.push(b"data: {\"choices\":[{\"delta\":{\"content\":\"\xff\"}}]}\n\n"));
+    /// assert_eq!(parser.anomalies(), [(AnomalyKind::LossyUtf8, 1)]);
+    /// ```
     #[must_use]
     pub fn anomalies(&self) -> &[(AnomalyKind, u64)] {
         self.accumulator.anomalies()
     }
 
     /// Bytes given so far.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{ToolCallParser, WireFormat};
+    ///
+    /// let mut parser = ToolCallParser::new(WireFormat::OpenAiChat);
+    /// drop(parser.push(b"data: [DO"));
+    /// assert_eq!(parser.offset(), 9);
+    /// ```
     #[must_use]
     pub fn offset(&self) -> u64 {
         match &self.framing {
@@ -467,7 +570,7 @@ impl FrameSink for Reader<'_> {
             Decoding::Decoding { decoder, .. } if !self.accumulator.is_over() => {
                 let mut taken = 0;
                 let mut last = self.accumulator.offset();
-                while let Some(rest) = rest.get(taken..) {
+                while let Some(rest) = rest.get(taken..).filter(|rest| !rest.is_empty()) {
                     let at = offset + taken as u64;
                     self.accumulator.at(at);
                     match decoder.repeated(rest, self.accumulator) {

@@ -213,9 +213,19 @@ impl Slots {
 
     #[inline]
     fn labelled(&self, choice: u32, index: i64) -> Option<SlotId> {
+        let label = (choice, index);
+        // Most servers count from 0, so that a label stands where it says.
+        let guess = usize::try_from(index)
+            .ok()
+            .and_then(|at| self.labels.get(at));
+        if let Some(&(of, slot)) = guess
+            && of == label
+        {
+            return Some(slot);
+        }
         let at = self
             .labels
-            .binary_search_by_key(&(choice, index), |&(label, _)| label)
+            .binary_search_by_key(&label, |&(of, _)| of)
             .ok()?;
         self.labels.get(at).map(|&(_, slot)| slot)
     }

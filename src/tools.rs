@@ -92,7 +92,7 @@ impl ToolSet {
         self
     }
 
-    /// Adds a tool; one of the same name and namespace is replaced and returned.
+    /// Adds a tool; one of the same name and namespace is replaced and returned. Cost: a look-up.
     pub fn insert(&mut self, tool: Tool) -> Option<Tool> {
         let places = self.by_name.entry(tool.name().to_string()).or_default();
         for &at in places.iter() {
@@ -119,7 +119,7 @@ impl ToolSet {
     }
 
     /// The tool of this name. A namespace that is given must be the tool's; without one the name alone decides, and the first
-    /// that was added is taken.
+    /// that was added is taken. Cost: a look-up.
     #[must_use]
     pub fn find(&self, name: &str, namespace: Option<&str>) -> Option<&Tool> {
         let places = self.by_name.get(name)?;
@@ -130,13 +130,15 @@ impl ToolSet {
         }
     }
 
-    /// What a call is to these tools. Nothing is run.
+    /// What a call is to these tools. Nothing is run. Never fails. Cost: a look-up, then the tool's schema, check and type read
+    /// the arguments, O(n) each; a name that is not known is compared with all that are.
     pub fn resolve<'a>(&'a self, call: &'a ToolCall) -> Resolution<'a> {
         Resolution::new(self, call)
     }
 
     /// Runs a call that is valid, and waits for its answer. Any other comes back refused, and nothing is run. Needs no runtime of
-    /// its own; a handler may.
+    /// its own; a handler may. Cost before the handler: as [`resolve`](ToolSet::resolve), the arguments once more as its type,
+    /// and a copy of the call.
     ///
     /// # Examples
     ///
@@ -161,7 +163,8 @@ impl ToolSet {
         }
     }
 
-    /// As [`execute`](ToolSet::execute) for a tool whose handler answers at once.
+    /// As [`execute`](ToolSet::execute) for a tool whose handler answers at once. Cost before the handler: as
+    /// [`execute`](ToolSet::execute), and judged twice.
     ///
     /// # Errors
     ///
@@ -352,7 +355,7 @@ impl fmt::Display for NeedsAsync {
 
 impl std::error::Error for NeedsAsync {}
 
-/// The first call of this tool.
+/// The first call of this tool. Cost: O(calls).
 ///
 /// # Examples
 ///
@@ -374,7 +377,8 @@ pub fn find<'a>(calls: impl IntoIterator<Item = &'a ToolCall>, name: &str) -> Op
     calls.into_iter().find(|call| call.matches_name(name))
 }
 
-/// The arguments of the first call of this tool; `None` where there is none, or where they are no object.
+/// The arguments of the first call of this tool; `None` where there is none, or where they are no object. Cost: O(calls), and
+/// what [`Arguments::object`](crate::Arguments::object) costs.
 ///
 /// # Examples
 ///

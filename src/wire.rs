@@ -53,6 +53,43 @@ pub(crate) use detect::{Detector, Verdict};
 /// let calls: Vec<_> = parser.finish().filter_map(|event| event.ok()?.into_call()).collect();
 /// assert_eq!(calls[0].name(), "ping");
 /// ```
+///
+/// A wire whose every event is a piece of text, and a decoder that knows the event before again:
+///
+/// ```
+/// use callstitch::{Decoder, Delta, DeltaSink, Event, Fragment, Frame, Framed, TextKind, ToolCallParser};
+///
+/// #[derive(Debug, Default)]
+/// struct Words { forgets: bool, event: String }
+///
+/// impl Decoder for Words {
+///     fn decode(&mut self, frame: Frame<'_>, sink: &mut dyn DeltaSink) {
+///         let text = Fragment::new(frame.data);
+///         sink.delta(&Delta::Text { choice: 0, kind: TextKind::Answer, text });
+///         if !self.forgets {
+///             self.event = format!("data: {}\n\n", frame.data);
+///         }
+///     }
+///
+///     fn remember(&mut self, on: bool) {
+///         self.forgets = !on;
+///         self.event.clear();
+///     }
+///
+///     fn repeated(&mut self, rest: &str, sink: &mut dyn DeltaSink) -> usize {
+///         if self.event.is_empty() || !rest.starts_with(&self.event) { return 0 }
+///         let text = Fragment::new(self.event["data: ".len()..].trim_end_matches('\n'));
+///         sink.delta(&Delta::Text { choice: 0, kind: TextKind::Answer, text });
+///         self.event.len()
+///     }
+/// #
+/// #     fn reset(&mut self) { self.event.clear() }
+/// }
+///
+/// let mut parser = ToolCallParser::with_decoder(Words::default(), Framed::ServerSentEvents);
+/// let said = parser.push(b"data: tick\n\ndata: tick\n\n").next();
+/// assert!(matches!(said, Some(Ok(Event::Text { text, .. })) if text == "ticktick"));
+/// ```
 pub trait Decoder: fmt::Debug + Send + Sync {
     /// Reads one frame and says what it means. Called in order, once for each frame; a frame that is not understood is
     /// either nothing or a [`Delta::Undecodable`](crate::Delta::Undecodable). Cost: linear in the frame.
@@ -89,13 +126,15 @@ pub trait Decoder: fmt::Debug + Send + Sync {
     fn reset(&mut self) {}
 
     /// Whether a decoder may keep a memory of earlier events to recognise later ones by
-    /// ([`Config::remember_events`](crate::Config::remember_events)). Nothing for a decoder without one.
+    /// ([`Config::remember_events`](crate::Config::remember_events)). Nothing for a decoder without one. [`Decoder`]
+    /// shows one with a memory.
     fn remember(&mut self, on: bool) {
         let _ = on;
     }
 
     /// Is shown the text of a body from the beginning of an event on. A decoder with a memory may recognise a whole event
-    /// there, framing and all, say what it means and give its length; 0 is always right.
+    /// there, framing and all, say what it means and give its length; 0 is always right. Called for every event: its cost must
+    /// be that of what it recognises, not of `rest`. [`Decoder`] shows one.
     fn repeated(&mut self, rest: &str, sink: &mut dyn DeltaSink) -> usize {
         let _ = (rest, sink);
         0

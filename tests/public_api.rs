@@ -1,8 +1,8 @@
 //! The public API as a list in the repository: whatever changes it shows in the diff of `tests/public-api.txt`.
 //!
 //! `CALLSTITCH_PUBLIC_API=check cargo test --test public_api` compares, `CALLSTITCH_PUBLIC_API=update …` writes the list anew.
-//! Every item on it has an example of its own or stands in its type's. The list comes from rustdoc's JSON, which a stable toolchain writes where `RUSTC_BOOTSTRAP` is set; so the check is left out
-//! where the variable is not set.
+//! Every item on it has an example of its own or stands in its type's. The list comes from rustdoc's JSON, which a stable
+//! toolchain writes where `RUSTC_BOOTSTRAP` is set; so the check is left out where the variable is not set.
 
 #![allow(
     clippy::unwrap_used,
@@ -16,35 +16,6 @@ use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
-
-/// Items that show no example yet. The list may only get shorter.
-const WITHOUT_EXAMPLE: &[&str] = &[
-    "callstitch::Accumulator::anomalies",
-    "callstitch::Accumulator::at",
-    "callstitch::Accumulator::end",
-    "callstitch::Accumulator::finish",
-    "callstitch::Accumulator::in_progress",
-    "callstitch::Accumulator::reset",
-    "callstitch::Arguments::is_usable",
-    "callstitch::Arguments::map",
-    "callstitch::Arguments::problem",
-    "callstitch::Arguments::repair_level",
-    "callstitch::Arguments::repairs",
-    "callstitch::Arguments::reveal",
-    "callstitch::Decoder::remember",
-    "callstitch::Decoder::repeated",
-    "callstitch::Frame::at",
-    "callstitch::Frame::with_event",
-    "callstitch::Origin",
-    "callstitch::ToolCallParser::abort_with",
-    "callstitch::ToolCallParser::anomalies",
-    "callstitch::ToolCallParser::end",
-    "callstitch::ToolCallParser::format",
-    "callstitch::ToolCallParser::offset",
-    "callstitch::ToolCallParser::push_frame",
-    "callstitch::ToolCallParser::with_decoder",
-    "callstitch::ToolCallParser::with_decoder_and_config",
-];
 
 #[test]
 fn the_public_api_is_the_one_on_the_list() {
@@ -75,8 +46,8 @@ fn the_public_api_is_the_one_on_the_list() {
     let found: String = api.lines.iter().map(|line| format!("{line}\n")).collect();
     let list = root.join("tests/public-api.txt");
     println!("{} public items", api.lines.len());
-    let without: Vec<_> = api.without.iter().map(String::as_str).collect();
-    assert_eq!(without, WITHOUT_EXAMPLE, "items without an example");
+    let without = &api.without;
+    assert!(without.is_empty(), "items without an example {without:#?}");
     if what == "update" {
         return std::fs::write(list, found).unwrap();
     }

@@ -267,7 +267,7 @@ impl ArgumentsBuffer {
     }
 
     /// Reads on, and reports what happened to each field since the last look. Fields read by [`view`](Self::view) are
-    /// not reported again.
+    /// not reported again. Never errors. Costs what [`view`](Self::view) does, and the events.
     ///
     /// # Examples
     ///
@@ -286,7 +286,7 @@ impl ArgumentsBuffer {
         self.reader.advance_with(&self.raw, &mut sink);
     }
 
-    /// Says that no more will come, and settles the text.
+    /// Says that no more will come, and settles the text. Never errors; O(n), without a copy of the text.
     #[must_use]
     pub fn finish(self, settling: &Settling) -> Arguments {
         Arguments::settle(self.raw, settling)

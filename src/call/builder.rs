@@ -214,7 +214,7 @@ impl ToolCallBuilder {
         self
     }
 
-    /// The arguments: text, a value, a map. Default `{}`.
+    /// The arguments: text, a value, a map. Default `{}`. Cost: a text is settled here, O(n).
     pub fn arguments(mut self, arguments: impl Into<Arguments>) -> Self {
         self.arguments = Some(arguments.into());
         self
@@ -256,7 +256,7 @@ impl ToolCallBuilder {
         self
     }
 
-    /// The call. A missing id is made from the process-wide counter.
+    /// The call. A missing id is made from the process-wide counter. Cost: O(1), for all of it is moved.
     ///
     /// # Errors
     ///
@@ -391,7 +391,7 @@ impl ToolCall {
     }
 
     /// A call of this tool with these arguments: text, a value or a map. Never fails: arguments that are no object are kept
-    /// as sent and flagged. The id is made; see [`with_id`](ToolCall::with_id).
+    /// as sent and flagged. The id is made; see [`with_id`](ToolCall::with_id). Cost: a text is settled, O(n).
     ///
     /// # Examples
     ///
@@ -420,6 +420,7 @@ impl ToolCall {
     }
 
     /// A call that its provider ran: visible, never resolved to a tool of the caller's, and left out of what is sent back.
+    /// Costs what [`new`](ToolCall::new) does.
     ///
     /// # Examples
     ///

@@ -392,7 +392,7 @@ impl ToolCall {
         }
     }
 
-    /// The notes on a call-shaped map; `{}` on anything else.
+    /// The notes on a call-shaped map; `{}` on anything else. Free: borrowed.
     ///
     /// # Examples
     ///

@@ -159,7 +159,11 @@ impl Sse {
             clear(&mut self.carry);
         }
 
-        let lines_len = memrchr2(b'\n', b'\r', rest).map_or(0, |at| at + 1);
+        let lines_len = match rest {
+            // A chunk mostly ends where an event does.
+            [.., b'\n'] => rest.len(),
+            _ => memrchr2(b'\n', b'\r', rest).map_or(0, |at| at + 1),
+        };
         let (lines, tail) = rest.split_at_checked(lines_len).unwrap_or((&[], rest));
         let lines_end = end - tail.len() as u64;
         let text = valid_prefix(lines);
@@ -168,7 +172,7 @@ impl Sse {
             ..Here::default()
         };
         let mut rest = lines;
-        loop {
+        while !rest.is_empty() {
             let start = lines.len() - rest.len();
             if !self.in_event
                 && self.bare.is_empty()

@@ -39,7 +39,7 @@ pub enum HistoryProblem {
 }
 
 impl HistoryProblem {
-    /// The text of the result that would mend it, where one would.
+    /// The text of the result that would mend it, where one would. A copy.
     #[must_use]
     pub fn suggestion(&self) -> Option<String> {
         match self {
@@ -115,7 +115,8 @@ pub fn check(entries: impl IntoIterator<Item = Entry>) -> Vec<HistoryProblem> {
     problems
 }
 
-/// Checks the messages of a history in a wire's own shape, the way they would be sent.
+/// Checks the messages of a history in a wire's own shape, the way they would be sent. Never errors. Cost: a copy of each
+/// entry, O(n).
 ///
 /// # Examples
 ///

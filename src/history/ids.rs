@@ -86,7 +86,7 @@ impl IdMap {
         }
     }
 
-    /// The id to send for this one; the same each time, and no other's.
+    /// The id to send for this one; the same each time, and no other's. Cost: O(id); a new one is held twice.
     pub fn to_wire(&mut self, id: &str) -> &str {
         if !self.sent.contains_key(id) {
             let free = (0..).map(|salt| self.form.fit(id, salt).into_owned());

@@ -72,7 +72,7 @@ pub(super) fn read_result(message: &Value) -> Read<ToolResult> {
 
 impl ToolCall {
     /// The call in OpenAI's chat shape, for keeping: a call that its provider ran is there too, flagged as `builtin?`. For
-    /// sending it back use [`to_wire`](ToolCall::to_wire), which leaves such calls out.
+    /// sending it back use [`to_wire`](ToolCall::to_wire), which leaves such calls out. Never errors. Cost: a copy, O(n).
     ///
     /// # Examples
     ///

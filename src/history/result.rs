@@ -34,7 +34,7 @@ pub enum Answer {
 }
 
 impl Answer {
-    /// The answer as text: JSON in one line, an error after the word `Error:`.
+    /// The answer as text: JSON in one line, an error after the word `Error:`. A copy, O(n).
     #[must_use]
     pub fn to_text(&self) -> String {
         match self {

@@ -20,7 +20,7 @@ use std::cell::RefCell;
 use std::ops::Range;
 
 use super::block::short_plain;
-pub(crate) use string::{Stop, Text, ascii_string, decode, join_halves, plain_run, short_integer};
+pub(crate) use string::{Stop, Text, ascii_string, decode, join_halves, plain_end, short_integer};
 
 /// The document is not JSON where its cursor stands ([`Cursor::place`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

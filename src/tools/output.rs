@@ -19,7 +19,7 @@ use crate::history::Answer;
 /// assert!(Err::<String, _>("no such port").into_answer().is_error());
 /// ```
 pub trait IntoAnswer {
-    /// The answer.
+    /// The answer. Never fails: what cannot be written is an [`Answer::Error`]. Cost: O(answer).
     fn into_answer(self) -> Answer;
 }
 

@@ -174,13 +174,14 @@ impl<'a> Resolution<'a> {
         self.call.arguments().raw()
     }
 
-    /// The arguments as an object, where they are one.
+    /// The arguments as an object, where they are one. Costs what [`Arguments::object`](crate::Arguments::object) does.
     #[must_use]
     pub fn arguments(&self) -> Option<&'a Map<String, Value>> {
         self.call.arguments().object().ok()
     }
 
-    /// The arguments that the tool accepted, as its check left them; `None` unless the call is valid, and for plain text.
+    /// The arguments that the tool accepted, as its check left them; `None` unless the call is valid, and for plain text. Costs
+    /// what [`arguments`](Self::arguments) does.
     #[must_use]
     pub fn validated_arguments(&self) -> Option<&Map<String, Value>> {
         if !self.is_valid() {

@@ -92,7 +92,8 @@ impl Tool {
     }
 
     /// A tool with a handler that answers at once. The arguments are read as its parameter's type; `Map<String, Value>` takes
-    /// them as they are. Arguments that do not fit the type are [invalid](super::ResolutionState::Invalid).
+    /// them as they are. Arguments that do not fit the type are [invalid](super::ResolutionState::Invalid). Cost of a call:
+    /// they are read twice, to judge it and to run it.
     #[must_use]
     pub fn function<T, R>(name: ToolName, run: impl Fn(T) -> R + Send + Sync + 'static) -> Self
     where
@@ -143,7 +144,7 @@ impl Tool {
         }
     }
 
-    /// As [`free_form`](Tool::free_form), with an async handler.
+    /// As [`free_form`](Tool::free_form), with an async handler. Cost of a call: a copy of the text.
     #[must_use]
     pub fn free_form_async<R, F>(
         name: ToolName,
@@ -208,7 +209,8 @@ impl Tool {
         self
     }
 
-    /// The same tool, whose arguments this JSON Schema describes. References to other documents are not followed.
+    /// The same tool, whose arguments this JSON Schema describes. References to other documents are not followed. Cost: it is
+    /// compiled once, here.
     ///
     /// # Errors
     ///

@@ -17,7 +17,7 @@ use crate::call::ToolCall;
 impl ToolCall {
     /// The call as your own enum, externally tagged as serde has it by default: the name is the variant, the arguments its
     /// content, which may borrow from the call. A variant with fields takes an object; a unit variant any object; a variant
-    /// around a `String` or `&str` a custom tool's text.
+    /// around a `String` or `&str` a custom tool's text. Cost: O(n).
     ///
     /// # Errors
     ///

@@ -180,16 +180,16 @@ pub(crate) fn short_integer(bytes: &[u8]) -> Option<usize> {
     (digits > 0 && !padded).then_some(digits)
 }
 
-/// How many bytes come before the first quote, backslash or control character.
+/// Where the first quote, backslash or control character from `at` on is, or the end.
 #[inline]
-pub(crate) fn plain_run(bytes: &[u8]) -> usize {
-    next_special(bytes, 0)
+pub(crate) fn plain_end(bytes: &[u8], at: usize) -> usize {
+    next_special(bytes, at)
 }
 
-/// The length of a string's content that begins `bytes` and is ASCII without escapes; `None` for any other.
+/// Where the closing quote of a string is whose content begins at `at` and is ASCII without escapes; `None` for any other.
 #[inline]
-pub(crate) fn ascii_string(bytes: &[u8]) -> Option<usize> {
-    let end = next_not_plain_ascii(bytes, 0);
+pub(crate) fn ascii_string(bytes: &[u8], at: usize) -> Option<usize> {
+    let end = next_not_plain_ascii(bytes, at);
     (bytes.get(end) == Some(&b'"')).then_some(end)
 }
 

@@ -4,7 +4,7 @@ use super::Said;
 use super::lesson::Lesson;
 use crate::delta::Fragment;
 use crate::framing::Frame;
-use crate::json::cursor::{Stop, ascii_string, decode, plain_run, short_integer};
+use crate::json::cursor::{Stop, ascii_string, decode, plain_end, short_integer};
 
 /// A document with holes.
 #[derive(Debug)]
@@ -49,16 +49,17 @@ impl Literal {
         }
     }
 
-    /// What comes after the literal, if it begins `rest`.
+    /// Where the literal ends, if it stands at `at`.
     #[inline(always)]
-    fn before<'b>(&self, rest: &'b [u8]) -> Option<&'b [u8]> {
-        match rest.first_chunk() {
+    fn after(&self, bytes: &[u8], at: usize) -> Option<usize> {
+        let rest = bytes.get(at..)?;
+        let stands = match rest.first_chunk() {
             Some(head) if self.bytes.len() <= head.len() => {
-                let differs = (u128::from_le_bytes(*head) ^ self.head) & self.mask;
-                rest.get(self.bytes.len()..).filter(|_| differs == 0)
+                (u128::from_le_bytes(*head) ^ self.head) & self.mask == 0
             }
-            _ => rest.strip_prefix(&*self.bytes),
-        }
+            _ => rest.starts_with(&self.bytes),
+        };
+        stands.then_some(at + self.bytes.len())
     }
 }
 
@@ -168,50 +169,48 @@ impl Memory {
         let (mut said, mut index) = (None, None);
         let mut scratch = Some(scratch);
         let bytes = text.as_bytes();
-        let mut rest = bytes;
+        let mut at = 0;
         for (literal, hole) in &self.parts {
-            rest = first.take().unwrap_or(literal).before(rest)?;
-            let length = match hole {
+            at = first.take().unwrap_or(literal).after(bytes, at)?;
+            at = match hole {
                 Hole::Text => {
-                    let at = bytes.len() - rest.len();
-                    let (found, length) = string(text.get(at..)?, scratch.take()?)?;
+                    let (found, end) = string(text, at, scratch.take()?)?;
                     // A decoder may leave out an empty text.
-                    said = Some(found).filter(|_| length > 0);
-                    length
+                    said = Some(found).filter(|_| end > at);
+                    end
                 }
-                Hole::SkippedString => ascii_string(rest)?,
-                Hole::SkippedNumber => short_integer(rest)?,
+                Hole::SkippedString => ascii_string(bytes, at)?,
+                Hole::SkippedNumber => at + short_integer(bytes.get(at..)?)?,
                 Hole::Index => {
-                    let (value, length) = integer(rest)?;
+                    let (value, length) = integer(bytes.get(at..)?)?;
                     index = Some(value).filter(|&value| fits(value));
                     index?;
-                    length
+                    at + length
                 }
             };
-            rest = rest.get(length..)?;
         }
-        rest = tail.before(rest)?;
+        let end = tail.after(bytes, at)?;
         Some(Heard {
             text: said?,
             index,
-            end: bytes.len() - rest.len(),
+            end,
         })
     }
 }
 
-/// The string that begins `rest`, after its quote, and the length of its content; checked and decoded as the cursor does it.
+/// The string whose content begins at `at`, and where its closing quote is; checked and decoded as the cursor does it.
 #[inline(always)]
-fn string<'a>(rest: &'a str, scratch: &'a mut Vec<u8>) -> Option<(Fragment<'a>, usize)> {
-    let bytes = rest.as_bytes();
-    let plain = plain_run(bytes);
-    if bytes.get(plain) == Some(&b'"') {
-        return Some((Fragment::unescaped(rest.get(..plain)?), plain));
+fn string<'a>(text: &'a str, at: usize, scratch: &'a mut Vec<u8>) -> Option<(Fragment<'a>, usize)> {
+    let bytes = text.as_bytes();
+    let end = plain_end(bytes, at);
+    if bytes.get(end) == Some(&b'"') {
+        return Some((Fragment::unescaped(text.get(at..end)?), end));
     }
     scratch.clear();
-    match decode(bytes, 0, scratch) {
-        (length, Stop::Quote) => {
+    match decode(bytes, at, scratch) {
+        (end, Stop::Quote) => {
             let text = simdutf8::basic::from_utf8(scratch).ok()?;
-            Some((Fragment::new(text), length))
+            Some((Fragment::new(text), end))
         }
         // Half a character is none; the cursor knows what to do with it.
         _ => None,
