@@ -20,7 +20,7 @@ mod spoken;
 
 use std::fmt;
 
-use crate::delta::DeltaSink;
+use crate::delta::{Delta, DeltaSink};
 use crate::framing::{Frame, FramingKind};
 
 pub(crate) use detect::{Detector, Verdict};
@@ -339,7 +339,30 @@ impl std::error::Error for UnknownWireFormat {}
 
 /// Reads a body of no known format: what is an error on every wire is one there.
 pub(crate) fn error_decoder() -> Box<dyn Decoder> {
-    openai_chat::decoder()
+    Box::new(ErrorsOf(openai_chat::decoder()))
+}
+
+/// A decoder that says no calls and no texts: read by the rules of a wire that nothing told, they are none.
+#[derive(Debug)]
+struct ErrorsOf(Box<dyn Decoder>);
+
+impl Decoder for ErrorsOf {
+    fn decode(&mut self, frame: Frame<'_>, sink: &mut dyn DeltaSink) {
+        self.0.decode(frame, &mut NoCalls(sink));
+    }
+}
+
+struct NoCalls<'a>(&'a mut dyn DeltaSink);
+
+impl DeltaSink for NoCalls<'_> {
+    fn delta(&mut self, delta: &Delta<'_>) {
+        if !matches!(
+            delta,
+            Delta::Call(_) | Delta::Arguments { .. } | Delta::Text { .. }
+        ) {
+            self.0.delta(delta);
+        }
+    }
 }
 
 /// The names of all formats, for messages.

@@ -165,6 +165,14 @@ fn what_the_fuzzer_found_stays_found() {
     );
 }
 
+/// Found by the fuzzer, too: where the first document of an event is no JSON, nothing tells the format, and the second was
+/// read all the same.
+#[test]
+fn a_body_of_no_format_has_no_calls() {
+    let body = b"\x04\x09data: {broken}-\ndata: {\"choices\":[{\"index\":0,\"delta\":{\"function_call\":{\"name\":\"f\",\"arguments\":\"{}\"}}}]}\n\n";
+    fuzz_bodies::stream(callstitch::WireFormat::Auto, body);
+}
+
 /// Found by the fuzzer, too: what was remembered of one response was recognised in the next, at whose beginning the decoder is
 /// in another state. So the pieces of the next began nothing, and a third response restarted nothing.
 #[test]
