@@ -6,8 +6,8 @@
 //! states, so that comparing is parsing:
 //!
 //! - A place that may differ was *skipped* by the decoder in both documents (the cursor's log says so), so what stands there
-//!   has no part in what is said; or it is the text that was said; or an integer that was said as the call's index. What
-//!   differs in any other way is never remembered.
+//!   has no part in what is said; or it is the text that was said, as it stands there or the only one that decodes to it; or an
+//!   integer that was said as the call's index. What differs in any other way is never remembered.
 //! - What stands in such a place is checked as the cursor would check it: a string ends at its quote and holds no control
 //!   character, an escape only where it is the text, and no half of a character; a number is a plain integer. Anything rarer, and any
 //!   other difference, is a miss: the document is parsed in full, and nothing was said before the last byte was compared.
