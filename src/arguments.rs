@@ -53,7 +53,7 @@ pub struct Arguments {
     raw: String,
     /// The text that the object is read from, where it is not `raw`.
     text: Option<String>,
-    /// `None` where nothing is stated. Read when somebody asks: values take up to some forty times their text, and a call that
+    /// `None` where nothing is stated. Read when somebody asks: values take up to some fifty times their text, and a call that
     /// is handed on, read into a type of one's own, or refused needs none.
     object: Option<OnceLock<Map<String, Value>>>,
     /// The most containers one inside the other that the object was settled with.
@@ -99,8 +99,13 @@ impl Arguments {
             ArgumentsState::FreeForm
         };
         let problem = cut.then(|| Box::new(Problem::new(ProblemKind::Truncated, text.len())));
+        Self::without_object(text, state, problem)
+    }
+
+    /// Arguments that state nothing.
+    fn without_object(raw: String, state: ArgumentsState, problem: Option<Box<Problem>>) -> Self {
         Arguments {
-            raw: text,
+            raw,
             text: None,
             object: None,
             depth: json::MAX_DEPTH,

@@ -615,7 +615,7 @@ fn the_events_of_one_chunk_stay_in_proportion_to_it() {
     }
 }
 
-/// Values of many small numbers take some forty times their text. Calls that ended hold none until somebody looks.
+/// Values of many small numbers take some fifty times their text. Calls that ended hold none until somebody looks.
 #[test]
 fn calls_that_ended_hold_their_texts_and_no_values_until_somebody_looks() {
     const CALLS: u32 = 8;

@@ -224,16 +224,7 @@ impl Arguments {
             ),
             Blank::Cut => {
                 let problem = Some(Box::new(Problem::new(ProblemKind::Blank, raw.len())));
-                let state = ArgumentsState::Truncated;
-                Arguments {
-                    raw,
-                    text: None,
-                    object: None,
-                    depth: json::MAX_DEPTH,
-                    state,
-                    repairs: Vec::new(),
-                    problem,
-                }
+                Self::without_object(raw, ArgumentsState::Truncated, problem)
             }
         }
     }

@@ -23,13 +23,25 @@ fn not_plain_ascii(block: &Block) -> u32 {
 
 /// Where the first quote, backslash or control character from `at` on is, or the end.
 #[inline]
-pub(super) fn next_special(bytes: &[u8], at: usize) -> usize {
+pub(crate) fn next_special(bytes: &[u8], at: usize) -> usize {
+    next_marked(bytes, at, specials)
+}
+
+/// As [`next_special`], or the first byte that is not ASCII.
+#[inline]
+pub(super) fn next_not_plain_ascii(bytes: &[u8], at: usize) -> usize {
+    next_marked(bytes, at, not_plain_ascii)
+}
+
+/// Most strings end in their first block: what comes after it is looked at in a place apart.
+#[inline(always)]
+fn next_marked(bytes: &[u8], at: usize, marks: impl Fn(&Block) -> u32) -> usize {
     match first_block(bytes, at) {
-        Some(block) => match specials(block) {
-            0 => first_marked(bytes, at + WIDTH, specials),
+        Some(block) => match marks(block) {
+            0 => first_marked(bytes, at + WIDTH, marks),
             found => at + found.trailing_zeros() as usize,
         },
-        None => first_marked(bytes, at, specials),
+        None => first_marked(bytes, at, marks),
     }
 }
 
@@ -58,18 +70,6 @@ pub(super) fn short_digits(bytes: &[u8]) -> Option<usize> {
     let digits = values.min(u8x16::splat(9)).cmp_eq(values).move_mask();
     let count = digits.trailing_ones() as usize;
     (count < WIDTH).then_some(count)
-}
-
-/// As [`next_special`], or the first byte that is not ASCII.
-#[inline]
-pub(super) fn next_not_plain_ascii(bytes: &[u8], at: usize) -> usize {
-    match first_block(bytes, at) {
-        Some(block) => match not_plain_ascii(block) {
-            0 => first_marked(bytes, at + WIDTH, not_plain_ascii),
-            found => at + found.trailing_zeros() as usize,
-        },
-        None => first_marked(bytes, at, not_plain_ascii),
-    }
 }
 
 /// Passes over string content that begins at `at`, escapes and all: where its closing quote is, or else where to go on byte by

@@ -1,6 +1,7 @@
 //! The content of one JSON string, decoded as it arrives.
 
 use super::block::next_special;
+use super::cursor::join_halves;
 use super::recover::FaultKind;
 
 /// An escape that the edge of the text cuts: what is held back and how far the text must reach before it is looked at
@@ -119,7 +120,7 @@ pub(super) fn escape(bytes: &[u8], at: usize, high: u16) -> Escape {
             return Escape::Bad(FaultKind::LoneSurrogate, before);
         }
         return match simple_escape(letter) {
-            Some(c) => Escape::Char(c, 2),
+            Some(byte) => Escape::Char(char::from(byte), 2),
             None => Escape::Bad(FaultKind::BadEscape, at),
         };
     }
@@ -135,33 +136,28 @@ pub(super) fn escape(bytes: &[u8], at: usize, high: u16) -> Escape {
             Some(c) => Escape::Char(c, UNICODE_ESCAPE),
             None => Escape::Bad(FaultKind::LoneSurrogate, at),
         },
-        (_, 0xDC00..=0xDFFF) => {
-            let scalar = 0x10000 + ((u32::from(high) - 0xD800) << 10) + (u32::from(unit) - 0xDC00);
-            match char::from_u32(scalar) {
-                Some(c) => Escape::Char(c, UNICODE_ESCAPE),
-                None => Escape::Bad(FaultKind::LoneSurrogate, before),
-            }
-        }
+        (_, 0xDC00..=0xDFFF) => Escape::Char(join_halves(high, unit), UNICODE_ESCAPE),
         _ => Escape::Bad(FaultKind::LoneSurrogate, before),
     }
 }
 
-/// The character that a backslash and this letter stand for.
-pub(super) fn simple_escape(letter: u8) -> Option<char> {
+/// What a backslash and this letter stand for; `None` for `u` and for what is no escape.
+#[inline]
+pub(super) fn simple_escape(letter: u8) -> Option<u8> {
     Some(match letter {
-        b'"' => '"',
-        b'\\' => '\\',
-        b'/' => '/',
-        b'b' => '\u{8}',
-        b'f' => '\u{c}',
-        b'n' => '\n',
-        b'r' => '\r',
-        b't' => '\t',
+        b'"' | b'\\' | b'/' => letter,
+        b'b' => 0x08,
+        b'f' => 0x0c,
+        b'n' => b'\n',
+        b'r' => b'\r',
+        b't' => b'\t',
         _ => return None,
     })
 }
 
-fn hex4(digits: &[u8]) -> Option<u16> {
+/// The unit that four digits spell.
+pub(super) fn hex4(digits: &[u8]) -> Option<u16> {
+    let digits = digits.first_chunk::<4>()?;
     digits.iter().try_fold(0u16, |unit, digit| {
         let value = char::from(*digit).to_digit(16)?;
         Some((unit << 4) | u16::try_from(value).ok()?)

@@ -42,7 +42,7 @@ struct Choice<'a> {
     calls: SmallVec<[Entry<'a>; 1]>,
     legacy: Option<Box<Entry<'a>>>,
     /// `message.tool_calls` of a server that streams whole messages, used only where the delta has no calls (Q69).
-    message: SmallVec<[Entry<'a>; 1]>,
+    message: SmallVec<[Entry<'a>; 0]>,
     reason: Option<Text<'a>>,
     native: Option<Text<'a>>,
     usage: Option<&'a str>,
@@ -206,9 +206,9 @@ fn read_parts<'a>(cursor: &mut Cursor<'a>, choice: &mut Choice<'a>) -> Result<()
     })
 }
 
-fn read_entries<'a>(
+fn read_entries<'a, const INLINE: usize>(
     cursor: &mut Cursor<'a>,
-    entries: &mut SmallVec<[Entry<'a>; 1]>,
+    entries: &mut SmallVec<[Entry<'a>; INLINE]>,
 ) -> Result<(), Fault> {
     cursor.elements(|cursor| {
         entries.push(Entry::default());

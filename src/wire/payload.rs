@@ -433,7 +433,7 @@ pub(crate) fn object<'a>(cursor: &mut Cursor<'a>) -> Result<Option<&'a str>, Fau
     Ok(Some(cursor.raw()?).filter(|_| is_object))
 }
 
-/// A message as a tree of values. A tree takes up to forty times its text, and no message is this long: a longer one is read
+/// A message as a tree of values. A tree takes up to some fifty times its text, and no message is this long: a longer one is read
 /// as plain text.
 fn message_value(data: &str) -> Option<Value> {
     const TREE_BYTES: usize = 256 << 10;

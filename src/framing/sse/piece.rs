@@ -35,7 +35,7 @@ impl<'c> Piece<'c> {
 }
 
 /// The event that begins `text`, if it is what nearly every one is: a `data` line, perhaps an `event` line before it, LF and a
-/// blank line; and what comes after it. Reading the same lines one by one gives the same event, for three times the work.
+/// blank line; and what comes after it. Reading the same lines one by one gives the same event, for more work.
 #[inline]
 pub(super) fn usual_event(text: &str) -> Option<(Frame<'_>, &str)> {
     let line = |text| {

@@ -1,8 +1,8 @@
 //! The grammar: passing over values, checked to the last byte.
 
-use super::string::escaped;
-use super::{Cursor, Fault, Step};
+use super::{Cursor, Fault, Step, short_integer};
 use crate::json::block::{next_special, string_end};
+use crate::json::text::simple_escape;
 
 /// A number of so many characters without an exponent is in range.
 const SURE_DIGITS: usize = 300;
@@ -56,7 +56,7 @@ impl Cursor<'_> {
     pub(super) fn escape(&mut self) -> Step<()> {
         self.at += 1;
         match self.byte() {
-            Some(byte) if escaped(byte).is_some() => {
+            Some(byte) if simple_escape(byte).is_some() => {
                 self.at += 1;
                 Ok(())
             }
@@ -79,18 +79,11 @@ impl Cursor<'_> {
     #[inline]
     pub(super) fn short_integer(&mut self) -> Option<i64> {
         let rest = self.text.as_bytes().get(self.at..)?;
-        let mut value = 0;
-        for (length, byte) in rest.iter().enumerate().take(16) {
-            match byte {
-                b'0'..=b'9' => value = value * 10 + i64::from(byte - b'0'),
-                b',' | b'}' if length == 1 || (length > 0 && rest.first() != Some(&b'0')) => {
-                    self.at += length;
-                    return Some(value);
-                }
-                _ => return None,
-            }
-        }
-        None
+        let (value, length) = short_integer(rest)?;
+        matches!(rest.get(length), Some(b',' | b'}')).then(|| {
+            self.at += length;
+            value
+        })
     }
 
     pub(super) fn digits(&mut self) -> Step<()> {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::delta::Fragment;
 use crate::json::block::{next_not_plain_ascii, next_special, short_digits, special_of_two};
-use crate::json::text::UNICODE_ESCAPE;
+use crate::json::text::{UNICODE_ESCAPE, hex4, simple_escape};
 
 /// A JSON string as it stands in the document, without its quotes. Its escapes were checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,8 +87,8 @@ pub(crate) enum Stop {
 
 /// Appends what the content of a string says from `at` on, and tells where and why it stopped. UTF-8 is not looked at.
 ///
-/// Thirty-two bytes are copied before it is known how many of them count: a copy of fixed length costs less than one of the
-/// right length, and in source code nearly as many bytes hold an escape, so that the branch on none is foreseen.
+/// Two blocks are copied before it is known how much of them counts: a copy of fixed length costs less than one of the right
+/// length, and most so long pieces of source code hold an escape, so that the branch on none is foreseen.
 #[inline]
 pub(crate) fn decode(bytes: &[u8], mut at: usize, out: &mut Vec<u8>) -> (usize, Stop) {
     loop {
@@ -127,7 +127,7 @@ pub(crate) fn decode(bytes: &[u8], mut at: usize, out: &mut Vec<u8>) -> (usize, 
                 }
             }
             Some([b'\\', letter, ..]) => {
-                let Some(byte) = escaped(*letter) else {
+                let Some(byte) = simple_escape(*letter) else {
                     return (at, Stop::Fault);
                 };
                 out.push(byte);
@@ -142,28 +142,6 @@ fn push(c: char, out: &mut Vec<u8>) {
     out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
 }
 
-fn hex4(digits: &[u8]) -> Option<u16> {
-    let digits = digits.first_chunk::<4>()?.iter();
-    digits.copied().try_fold(0, |unit, digit| {
-        let value = char::from(digit).to_digit(16)?;
-        Some(unit << 4 | u16::try_from(value).ok()?)
-    })
-}
-
-/// What a backslash before this byte stands for; `None` for `u` and for what is no escape.
-#[inline]
-pub(crate) fn escaped(byte: u8) -> Option<u8> {
-    Some(match byte {
-        b'"' | b'\\' | b'/' => byte,
-        b'b' => 0x08,
-        b'f' => 0x0c,
-        b'n' => b'\n',
-        b'r' => b'\r',
-        b't' => b'\t',
-        _ => return None,
-    })
-}
-
 /// The character that a high and a low surrogate half make.
 pub(crate) fn join_halves(high: u16, low: u16) -> char {
     let mut both = char::decode_utf16([high, low]);
@@ -172,18 +150,17 @@ pub(crate) fn join_halves(high: u16, low: u16) -> char {
         .unwrap_or(char::REPLACEMENT_CHARACTER)
 }
 
-/// The length of a plain integer of at most fifteen digits that begins `bytes`; `None` for any other number.
+/// The plain integer of at most fifteen digits that begins `bytes`, and its length; `None` for any other number. What follows
+/// it is the caller's to look at.
 #[inline]
-pub(crate) fn short_integer(bytes: &[u8]) -> Option<usize> {
-    let digits = short_digits(bytes)?;
-    let padded = digits > 1 && bytes.first() == Some(&b'0');
-    (digits > 0 && !padded).then_some(digits)
-}
-
-/// Where the first quote, backslash or control character from `at` on is, or the end.
-#[inline]
-pub(crate) fn plain_end(bytes: &[u8], at: usize) -> usize {
-    next_special(bytes, at)
+pub(crate) fn short_integer(bytes: &[u8]) -> Option<(i64, usize)> {
+    let length = short_digits(bytes)?;
+    let digits = bytes.get(..length)?;
+    let padded = length > 1 && digits.first() == Some(&b'0');
+    let value = digits
+        .iter()
+        .fold(0, |value, digit| value * 10 + i64::from(digit - b'0'));
+    (length > 0 && !padded).then_some((value, length))
 }
 
 /// Where the closing quote of a string is whose content begins at `at` and is ASCII without escapes; `None` for any other.

@@ -4,7 +4,7 @@ use super::Said;
 use super::lesson::Lesson;
 use crate::delta::Fragment;
 use crate::framing::Frame;
-use crate::json::cursor::{Stop, ascii_string, decode, plain_end, short_integer};
+use crate::json::cursor::{Stop, ascii_string, decode, next_special, short_integer};
 
 /// A document with holes.
 #[derive(Debug)]
@@ -29,7 +29,7 @@ pub(super) struct Framed {
 pub(super) struct Literal {
     bytes: Box<[u8]>,
     /// The first bytes as a number, and which of its bits are theirs: a short literal is compared so, for a call of a function
-    /// that compares bytes costs several times as much.
+    /// that compares bytes costs more than that.
     head: u128,
     mask: u128,
 }
@@ -180,9 +180,9 @@ impl Memory {
                     end
                 }
                 Hole::SkippedString => ascii_string(bytes, at)?,
-                Hole::SkippedNumber => at + short_integer(bytes.get(at..)?)?,
+                Hole::SkippedNumber => at + short_integer(bytes.get(at..)?)?.1,
                 Hole::Index => {
-                    let (value, length) = integer(bytes.get(at..)?)?;
+                    let (value, length) = short_integer(bytes.get(at..)?)?;
                     index = Some(value).filter(|&value| fits(value));
                     index?;
                     at + length
@@ -202,7 +202,7 @@ impl Memory {
 #[inline(always)]
 fn string<'a>(text: &'a str, at: usize, scratch: &'a mut Vec<u8>) -> Option<(Fragment<'a>, usize)> {
     let bytes = text.as_bytes();
-    let end = plain_end(bytes, at);
+    let end = next_special(bytes, at);
     if bytes.get(end) == Some(&b'"') {
         return Some((Fragment::unescaped(text.get(at..end)?), end));
     }
@@ -215,13 +215,4 @@ fn string<'a>(text: &'a str, at: usize, scratch: &'a mut Vec<u8>) -> Option<(Fra
         // Half a character is none; the cursor knows what to do with it.
         _ => None,
     }
-}
-
-/// A plain integer of at most fifteen digits, and its length. What follows it is compared by the caller.
-#[inline]
-fn integer(bytes: &[u8]) -> Option<(i64, usize)> {
-    let length = short_integer(bytes)?;
-    let digits = bytes.get(..length)?.iter();
-    let value = digits.fold(0, |value, digit| value * 10 + i64::from(digit - b'0'));
-    Some((value, length))
 }
