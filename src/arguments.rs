@@ -275,11 +275,13 @@ impl Arguments {
     #[must_use]
     pub fn recovered(&self) -> Option<&Map<String, Value>> {
         let object = self.object.as_ref()?;
-        Some(object.get_or_init(|| {
-            let text = self.text.as_deref().unwrap_or(&self.raw);
-            let whole = self.is_usable().then(|| json::object(text)).flatten();
-            whole.unwrap_or_else(|| json::recover(text, self.depth).object)
-        }))
+        Some(object.get_or_init(|| self.read()))
+    }
+
+    fn read(&self) -> Map<String, Value> {
+        let text = self.text.as_deref().unwrap_or(&self.raw);
+        let whole = self.is_usable().then(|| json::object(text)).flatten();
+        whole.unwrap_or_else(|| json::recover(text, self.depth).object)
     }
 
     /// The object, or `{}` where there is none to be had: a total function, for what must show something. Costs what

@@ -642,6 +642,14 @@ fn calls_that_ended_hold_their_texts_and_no_values_until_somebody_looks() {
         });
         assert_eq!(calls.len(), CALLS as usize);
         let held = times(ended.bytes_current.unsigned_abs());
+        let logged = measure(|| {
+            assert!(
+                calls
+                    .iter()
+                    .all(|call| format!("{call:?}").contains("members"))
+            )
+        });
+        assert_eq!(logged.bytes_current, 0, "a log line keeps nothing");
         let looked = measure(|| {
             for call in &calls {
                 assert!(call.arguments().recovered().unwrap()["a"].is_array());

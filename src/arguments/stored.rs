@@ -27,10 +27,15 @@ impl<'de> Deserialize<'de> for Arguments {
 
 impl fmt::Debug for Arguments {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // A call that is only logged must not hold its object from then on.
+        let members = self.object.as_ref().map(|object| {
+            let kept = object.get().map(Map::len);
+            kept.unwrap_or_else(|| self.read().len())
+        });
         f.debug_struct("Arguments")
             .field("state", &self.state)
             .field("bytes", &self.raw.len())
-            .field("members", &self.recovered().map(Map::len))
+            .field("members", &members)
             .field("repairs", &self.repairs)
             .field("problem", &self.problem)
             .finish()
