@@ -7,8 +7,10 @@
 mod close;
 mod fields;
 mod open;
+mod pieces;
 mod queue;
 mod take;
+mod text;
 mod trace;
 
 use std::collections::HashSet;
@@ -20,10 +22,9 @@ use crate::anomaly::AnomalyKind;
 use crate::arguments::ProblemKind;
 use crate::call::PartialCall;
 use crate::config::{self, Config, EmitWhen};
-use crate::delta::{CallKey, ClosedBy, Delta, DeltaSink, FinishMeaning, Fragment, TextKind};
+use crate::delta::{CallKey, ClosedBy, Delta, DeltaSink, FinishMeaning, Pieces, TextKind};
 use crate::error::{Error, ErrorKind};
 use crate::event::{End, FinishReason};
-use crate::json::join_halves;
 use crate::slots::{SlotId, Slots};
 
 use open::{Ledger, Open};
@@ -102,6 +103,15 @@ impl DeltaSink for Accumulator {
     fn delta(&mut self, delta: &Delta<'_>) {
         self.push(delta);
     }
+
+    #[inline]
+    fn at(&mut self, offset: u64) {
+        Accumulator::at(self, offset);
+    }
+
+    fn pieces(&mut self, pieces: Pieces<'_>) {
+        self.take_pieces(&pieces);
+    }
 }
 
 impl Accumulator {
@@ -136,17 +146,27 @@ impl Accumulator {
     /// event. Cost: O(delta).
     #[inline]
     pub fn push(&mut self, delta: &Delta<'_>) {
-        if self.state == State::Over {
-            return;
+        let taken = match delta {
+            Delta::Arguments {
+                choice,
+                index,
+                route,
+                text,
+            } => self.plain_piece(*choice, *index, *route, *text),
+            _ => None,
+        };
+        match taken {
+            // It made the last event longer.
+            Some(false) => return,
+            Some(true) => {}
+            None if self.state == State::Over => return,
+            None => self.take_in(delta),
         }
-        self.take_in(delta);
-        // A piece that only makes the last event longer adds none.
         if self.queue.len() > self.config.max_queued_events && self.state != State::Over {
             self.limit("max_queued_events", self.config.max_queued_events);
         }
     }
 
-    #[inline]
     fn take_in(&mut self, delta: &Delta<'_>) {
         match delta {
             Delta::Call(call) => self.call(call),
@@ -390,39 +410,6 @@ impl Accumulator {
 
     fn choice(&self, choice: u32) -> u32 {
         if self.config.single_choice { 0 } else { choice }
-    }
-
-    /// Text that is no call's. The half of a character at the end of one piece waits for the next of its kind.
-    fn text(&mut self, choice: u32, kind: TextKind, text: Fragment<'_>) {
-        let half = self.half.take();
-        let lead = match (half, text.low) {
-            (Some((of, as_kind, high)), Some(low)) if (of, as_kind) == (choice, kind) => {
-                Some(join_halves(high, low))
-            }
-            (None, None) => None,
-            (lost, low) => {
-                if let Some((of, as_kind, _)) = lost {
-                    self.queue.text(of, as_kind, "\u{fffd}");
-                }
-                self.anomaly(AnomalyKind::LoneSurrogate, None);
-                low.map(|_| char::REPLACEMENT_CHARACTER)
-            }
-        };
-        if let Some(lead) = lead {
-            self.queue.text(choice, kind, lead.encode_utf8(&mut [0; 4]));
-        }
-        if !text.text.is_empty() {
-            self.queue.text(choice, kind, text.text);
-        }
-        self.half = text.high.map(|high| (choice, kind, high));
-    }
-
-    /// No text comes any more: a half that waits for its other half is a lone one.
-    fn end_text(&mut self) {
-        if let Some((choice, kind, _)) = self.half.take() {
-            self.queue.text(choice, kind, "\u{fffd}");
-            self.anomaly(AnomalyKind::LoneSurrogate, None);
-        }
     }
 
     fn rare(&mut self, delta: &Delta<'_>) {

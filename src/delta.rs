@@ -1,11 +1,16 @@
 //! The words spoken at the door: what a decoder says to the accumulator, in no provider's spelling.
 
+mod fragment;
+mod pieces;
+
 use std::borrow::Cow;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
 use crate::anomaly::AnomalyKind;
+pub use fragment::Fragment;
+pub(crate) use pieces::{Piece, Pieces, Whose};
 
 /// The wire's hints about which call a delta belongs to. None of them is trusted alone; [`Route`] says how they are read.
 ///
@@ -58,75 +63,6 @@ pub enum Route {
     Labelled,
 }
 
-/// One piece of argument text.
-///
-/// Gateways cut texts by UTF-16 units, so that the two escapes of one character come in two deltas (WIRE_FORMATS; openclaw
-/// 115536): an outer surrogate half travels beside the text and is joined where the pieces meet.
-///
-/// # Examples
-///
-/// ```
-/// use callstitch::{Accumulator, ArgumentsPart, CallDelta, Delta, Fragment};
-///
-/// // The two halves of one character, in two deltas.
-/// let pieces = [
-///     Fragment::new("{\"mood\":\"").with_halves(None, Some(0xD83D)),
-///     Fragment::new("\"}").with_halves(Some(0xDE00), None),
-/// ];
-/// let mut accumulator = Accumulator::default();
-/// for piece in pieces {
-///     let mut delta = CallDelta::new().index(0).name("react");
-///     delta.arguments = ArgumentsPart::Fragment(piece);
-///     accumulator.push(&Delta::Call(delta));
-/// }
-/// accumulator.push(&Delta::End);
-/// let call = accumulator.events().find_map(|event| event.ok()?.into_call()).unwrap();
-/// assert_eq!(call.arguments().object()?["mood"], "😀");
-/// # Ok::<(), callstitch::ArgumentsError>(())
-/// ```
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Fragment<'a> {
-    /// The decoded text between the halves.
-    pub text: &'a str,
-    /// A low surrogate half before the text.
-    pub low: Option<u16>,
-    /// A high surrogate half after the text.
-    pub high: Option<u16>,
-    /// The text is known to hold neither a quote nor a backslash.
-    pub(crate) unquoted: bool,
-}
-
-impl<'a> Fragment<'a> {
-    /// A piece without surrogate halves.
-    #[must_use]
-    #[inline]
-    pub fn new(text: &'a str) -> Self {
-        Fragment {
-            text,
-            low: None,
-            high: None,
-            unquoted: false,
-        }
-    }
-
-    /// A piece that stood in a JSON string as it is, without an escape.
-    #[inline]
-    pub(crate) fn unescaped(text: &'a str) -> Self {
-        Fragment {
-            unquoted: true,
-            ..Fragment::new(text)
-        }
-    }
-
-    /// The same piece with surrogate halves before and after its text.
-    #[must_use]
-    pub fn with_halves(mut self, low: Option<u16>, high: Option<u16>) -> Self {
-        (self.low, self.high) = (low, high);
-        self
-    }
-}
-
 /// What a delta says of the arguments.
 ///
 /// # Examples
@@ -154,13 +90,6 @@ pub enum ArgumentsPart<'a> {
     Initial(&'a str),
     /// The whole text again, from an event that has authority over the fragments.
     Restated(&'a str),
-}
-
-/// Shows how long the text is, not what it says: it is the user's data.
-impl fmt::Debug for Fragment<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "<{} bytes>", self.text.len())
-    }
 }
 
 /// As for a [`Fragment`].
@@ -600,4 +529,28 @@ pub trait DeltaSink {
     /// Takes one delta. Never fails: what is wrong with it becomes an anomaly or an error event. Cost: O(delta) in an
     /// [`Accumulator`](crate::Accumulator).
     fn delta(&mut self, delta: &Delta<'_>);
+
+    /// Is told at which byte of the body the provider event begins whose deltas follow. The parser tells it before each frame;
+    /// a decoder tells it for events that it takes [by itself](crate::Decoder::repeated).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{Accumulator, Delta, DeltaSink};
+    ///
+    /// let mut accumulator = Accumulator::default();
+    /// let sink: &mut dyn DeltaSink = &mut accumulator;
+    /// sink.at(120);
+    /// sink.delta(&Delta::Error { last: true, message: "overloaded", code: None });
+    /// assert!(matches!(accumulator.events().last(), Some(Err(error)) if error.offset() == 120));
+    /// ```
+    fn at(&mut self, offset: u64) {
+        let _ = offset;
+    }
+
+    // No part of the interface: what the formats of this crate say to its accumulator. Anyone else gets the deltas.
+    #[doc(hidden)]
+    fn pieces(&mut self, pieces: Pieces<'_>) {
+        pieces.say(pieces.pieces, 0, self);
+    }
 }

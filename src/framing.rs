@@ -67,9 +67,9 @@ pub(crate) trait FrameSink {
     fn frame(&mut self, frame: Frame<'_>);
 
     /// Is shown the rest of a chunk at the beginning of a frame, at this offset, and may take frames from it whose bytes it
-    /// knows already: then it gives their length, else 0.
+    /// knows already: then it gives their length, else 0. The bytes need not be UTF-8; those that it takes are.
     #[inline]
-    fn repeated(&mut self, rest: &str, offset: u64) -> usize {
+    fn repeated(&mut self, rest: &[u8], offset: u64) -> usize {
         let _ = (rest, offset);
         0
     }
@@ -281,6 +281,14 @@ fn decode(bytes: &[u8]) -> (Cow<'_, str>, bool) {
         Ok(text) => (Cow::Borrowed(text), false),
         Err(_) => (String::from_utf8_lossy(bytes), true),
     }
+}
+
+/// The text up to the first byte that is no UTF-8.
+pub(crate) fn valid_prefix(bytes: &[u8]) -> &str {
+    simdutf8::basic::from_utf8(bytes).unwrap_or_else(|_| {
+        let chunk = bytes.utf8_chunks().next();
+        chunk.map_or("", |chunk| chunk.valid())
+    })
 }
 
 /// Gives these bytes to the sink as a frame.

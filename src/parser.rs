@@ -565,26 +565,10 @@ impl FrameSink for Reader<'_> {
     }
 
     #[inline]
-    fn repeated(&mut self, rest: &str, offset: u64) -> usize {
+    fn repeated(&mut self, rest: &[u8], offset: u64) -> usize {
         match self.decoding {
             Decoding::Decoding { decoder, .. } if !self.accumulator.is_over() => {
-                let mut taken = 0;
-                let mut last = self.accumulator.offset();
-                while let Some(rest) = rest.get(taken..).filter(|rest| !rest.is_empty()) {
-                    let at = offset + taken as u64;
-                    self.accumulator.at(at);
-                    match decoder.repeated(rest, self.accumulator) {
-                        0 => break,
-                        length => taken += length,
-                    }
-                    last = at;
-                    if self.accumulator.is_over() {
-                        return taken;
-                    }
-                }
-                // Nothing was read here: what ends the stream next stands where the last event did.
-                self.accumulator.at(last);
-                taken
+                decoder.repeated(rest, offset, self.accumulator)
             }
             _ => 0,
         }

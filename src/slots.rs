@@ -131,7 +131,10 @@ impl Slots {
             return Some(slot);
         }
         let slot = self.labelled(choice, index)?;
-        let place = self.latest.iter().position(|of| of.choice == choice)?;
+        let place = match self.hot {
+            Some(((of, _), _, place)) if of == choice => place,
+            _ => self.latest.iter().position(|of| of.choice == choice)?,
+        };
         if let Some(latest) = self.latest.get_mut(place) {
             *latest = Latest {
                 choice,

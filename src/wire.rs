@@ -76,8 +76,9 @@ pub(crate) use detect::{Detector, Verdict};
 ///         self.event.clear();
 ///     }
 ///
-///     fn repeated(&mut self, rest: &str, sink: &mut dyn DeltaSink) -> usize {
-///         if self.event.is_empty() || !rest.starts_with(&self.event) { return 0 }
+///     fn repeated(&mut self, rest: &[u8], offset: u64, sink: &mut dyn DeltaSink) -> usize {
+///         if self.event.is_empty() || !rest.starts_with(self.event.as_bytes()) { return 0 }
+///         sink.at(offset);
 ///         let text = Fragment::new(self.event["data: ".len()..].trim_end_matches('\n'));
 ///         sink.delta(&Delta::Text { choice: 0, kind: TextKind::Answer, text });
 ///         self.event.len()
@@ -132,11 +133,12 @@ pub trait Decoder: fmt::Debug + Send + Sync {
         let _ = on;
     }
 
-    /// Is shown the text of a body from the beginning of an event on. A decoder with a memory may recognise a whole event
-    /// there, framing and all, say what it means and give its length; 0 is always right. Called for every event: its cost must
-    /// be that of what it recognises, not of `rest`. [`Decoder`] shows one.
-    fn repeated(&mut self, rest: &str, sink: &mut dyn DeltaSink) -> usize {
-        let _ = (rest, sink);
+    /// Is shown the bytes of a body from the beginning of an event on, which stands at this offset. A decoder with a memory may
+    /// recognise whole events there, framing and all, tell the sink [`at`](DeltaSink::at) which offset each stands, say what it
+    /// means, and give the length of all; 0 is always right. Nobody has looked at these bytes yet: what is taken must be UTF-8.
+    /// Called for every event: its cost must be that of what it recognises, not of `rest`. [`Decoder`] shows one.
+    fn repeated(&mut self, rest: &[u8], offset: u64, sink: &mut dyn DeltaSink) -> usize {
+        let _ = (rest, offset, sink);
         0
     }
 }

@@ -118,7 +118,61 @@ fn compare(format: WireFormat, body: &[u8], seed: u64, name: &str) {
                 &format_args!("{name}, seed {seed}, limits {event} and {text}"),
             );
         }
+        // How many events wait depends on the chunks, so these must be the same.
+        let (waiting, total) = (1 + random.below(40), 10 + random.below(900));
+        let chunks = cut(body, seed ^ 0xaa);
+        let [with, without] = [true, false].map(|remember| {
+            let config = config()
+                .remember_events(remember)
+                .max_queued_events(waiting)
+                .max_total_arguments_bytes(total);
+            let parser = ToolCallParser::with_config(format, config);
+            read_with(parser, chunks.clone(), ending)
+        });
+        with.same_as(
+            &without,
+            &format_args!("{name}, seed {seed}, at most {waiting} events and {total} bytes"),
+        );
     }
+}
+
+/// One event after another that repeats the one before it, in which one byte or another is no UTF-8, or a character is cut in
+/// two by the end of a piece.
+#[test]
+fn bad_bytes_among_repeated_events_say_the_same_with_and_without_the_memory() {
+    let start = br#"data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"call_1","function":{"name":"note","arguments":"{\"a\":\""}}]}}]}
+
+"#;
+    let event = |text: &[u8]| {
+        let before = br#"data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":""#;
+        [before, text, b"\"}}]}}]}\n\n"].concat()
+    };
+    let mut count = 0;
+    for bad in [
+        &b"\xff"[..],
+        b"\xc3",
+        b"\xa9",
+        b"a\xe2\x82",
+        b"\xf0\x9f\x98\x80",
+        b"\\n\xff",
+    ] {
+        for at in 0..40 {
+            let mut body = start.to_vec();
+            for piece in 0..40 {
+                let text: &[u8] = match piece {
+                    _ if piece == at => bad,
+                    _ if piece == at + 1 => b"\xa9, the second half",
+                    _ if piece % 7 == 3 => b"{",
+                    _ if piece % 5 == 2 => b"\\\"",
+                    _ => b"word",
+                };
+                body.extend(event(text));
+            }
+            compare(WireFormat::OpenAiChat, &body, at, "bad bytes");
+            count += 1;
+        }
+    }
+    assert_eq!(count, 240);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use super::{Accumulator, State, fields};
 use crate::anomaly::AnomalyKind;
 use crate::arguments::{Blank, ProblemKind, RepairLevel, Settling};
 use crate::call::{CallState, Closing, Ended, Evidence};
-use crate::delta::{ClosedBy, FinishMeaning};
+use crate::delta::{ClosedBy, FinishMeaning, Fragment};
 use crate::event::Anomaly;
 use crate::slots::{Calls, SlotId};
 
@@ -169,7 +169,7 @@ impl Accumulator {
         // The start block's own input was nothing while fragments could come; now it is the text.
         let text = call.arguments().raw();
         if said == 0 && !text.is_empty() && !self.config.calls_only {
-            self.queue.arguments(index, text);
+            self.queue.arguments(index, Fragment::new(text));
         }
         if self.config.field_events && !discarded {
             fields::settle(reader, &call, &mut self.queue);

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use super::trace;
 use crate::call::{CallIndex, ToolCall};
-use crate::delta::TextKind;
+use crate::delta::{Fragment, TextKind};
 use crate::error::Error;
 use crate::event::{Anomaly, ArgumentsText, Event, FinishReason};
 use crate::json::{FieldEvent, FieldPath, FieldValue};
@@ -49,19 +49,63 @@ pub(super) enum Queued {
 pub(super) struct Queue {
     events: VecDeque<Queued>,
     arena: String,
-    /// The text event that still grows, and where in the arena it begins; it ends with the arena.
-    growing: Option<(Growing, usize)>,
+    /// The texts that come after all of `events`: calls that arrive side by side make a run of every piece.
+    runs: Runs,
 }
 
-/// Whose text grows: pieces of one kind that follow each other are one event.
+/// Texts that follow each other in the arena, whose end is that of the last. The last one grows.
+#[derive(Debug, Default)]
+struct Runs {
+    runs: Vec<Run>,
+    /// So many of them were taken out.
+    taken: usize,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Run {
+    of: RunOf,
+    /// Where in the arena it begins.
+    from: usize,
+}
+
+/// Whose text: pieces of one kind that follow each other are one event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Growing {
+enum RunOf {
     Arguments(CallIndex),
     Text(u32, TextKind),
 }
 
 /// A burst of text must not be kept for the life of a stream.
 const KEPT_ARENA: usize = 64 << 10;
+const KEPT_RUNS: usize = 64;
+
+impl Runs {
+    fn is_empty(&self) -> bool {
+        self.runs.is_empty()
+    }
+
+    fn len(&self) -> usize {
+        self.runs.len() - self.taken
+    }
+
+    /// Takes out the first; `end` is where the last one ends.
+    #[inline]
+    fn take(&mut self, end: usize) -> Option<(RunOf, Range<usize>)> {
+        let run = *self.runs.get(self.taken)?;
+        self.taken += 1;
+        let next = self.runs.get(self.taken);
+        let range = run.from..next.map_or(end, |next| next.from);
+        if next.is_none() {
+            self.clear();
+        }
+        Some((run.of, range))
+    }
+
+    fn clear(&mut self) {
+        self.runs.clear();
+        self.taken = 0;
+    }
+}
 
 impl Queue {
     pub(super) fn push(&mut self, event: Queued) {
@@ -70,10 +114,10 @@ impl Queue {
         self.events.push_back(event);
     }
 
-    /// Argument text.
+    /// Argument text; tells whether an event more waits now.
     #[inline(always)]
-    pub(super) fn arguments(&mut self, index: CallIndex, text: &str) {
-        self.grow(Growing::Arguments(index), text);
+    pub(super) fn arguments(&mut self, index: CallIndex, text: Fragment<'_>) -> bool {
+        self.grow(RunOf::Arguments(index), text)
     }
 
     /// What happened to a field; pieces of one text that follow each other are one event. A container's value is left out:
@@ -116,7 +160,7 @@ impl Queue {
     /// Text that is no call's.
     #[inline]
     pub(super) fn text(&mut self, choice: u32, kind: TextKind, text: &str) {
-        self.grow(Growing::Text(choice, kind), text);
+        self.grow(RunOf::Text(choice, kind), Fragment::new(text));
         // Two signatures that follow each other are of two blocks.
         if kind == TextKind::Signature {
             self.settle();
@@ -138,32 +182,34 @@ impl Queue {
     }
 
     #[inline(always)]
-    fn grow(&mut self, what: Growing, text: &str) {
-        if self.growing.is_none_or(|(growing, _)| growing != what) {
-            self.settle();
+    fn grow(&mut self, of: RunOf, text: Fragment<'_>) -> bool {
+        let begins = self.runs.runs.last().is_none_or(|run| run.of != of);
+        if begins {
             self.make_room();
-            self.growing = Some((what, self.arena.len()));
+            let from = self.arena.len();
+            self.runs.runs.push(Run { of, from });
         }
-        self.arena.push_str(text);
+        text.push_to(&mut self.arena);
+        begins
     }
 
-    /// The growing event, if any, is done.
+    /// The runs are done: something else comes after them.
     #[inline]
     fn settle(&mut self) {
-        if let Some((what, from)) = self.growing.take() {
-            let text = from..self.arena.len();
-            self.events.push_back(match what {
-                Growing::Arguments(index) => Queued::Arguments { index, text },
-                Growing::Text(choice, kind) => Queued::Text { choice, kind, text },
+        while let Some((of, text)) = self.runs.take(self.arena.len()) {
+            self.events.push_back(match of {
+                RunOf::Arguments(index) => Queued::Arguments { index, text },
+                RunOf::Text(choice, kind) => Queued::Text { choice, kind, text },
             });
         }
     }
 
     /// Nothing refers to the arena any more once every event was taken.
     fn make_room(&mut self) {
-        if self.events.is_empty() && !self.arena.is_empty() {
+        if self.events.is_empty() && self.runs.is_empty() && !self.arena.is_empty() {
             self.arena.clear();
             self.arena.shrink_to(KEPT_ARENA);
+            self.runs.runs.shrink_to(KEPT_RUNS);
         }
     }
 
@@ -175,27 +221,27 @@ impl Queue {
 
     #[inline]
     pub(super) fn len(&self) -> usize {
-        self.events.len() + usize::from(self.growing.is_some())
+        self.events.len() + self.runs.len()
     }
 
     #[cfg(feature = "stream")]
     pub(super) fn is_empty(&self) -> bool {
-        self.events.is_empty() && self.growing.is_none()
+        self.len() == 0
     }
 
     /// The same queue without its events.
     pub(super) fn emptied(mut self) -> Self {
         self.events.clear();
-        self.growing = None;
+        self.runs.clear();
         self.make_room();
         self
     }
 
     #[inline]
     pub(super) fn drain(&mut self) -> Events<'_> {
-        self.settle();
         Events {
             events: &mut self.events,
+            runs: &mut self.runs,
             arena: &self.arena,
         }
     }
@@ -217,6 +263,8 @@ impl Queue {
 #[must_use = "events stay queued until they are taken"]
 pub struct Events<'a> {
     events: &'a mut VecDeque<Queued>,
+    /// The last of them.
+    runs: &'a mut Runs,
     arena: &'a str,
 }
 
@@ -225,6 +273,29 @@ impl<'a> Iterator for Events<'a> {
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
+        if !self.events.is_empty() {
+            return self.queued();
+        }
+        let (of, text) = self.runs.take(self.arena.len())?;
+        let text = Cow::Borrowed(self.arena.get(text).unwrap_or_default());
+        Some(Ok(match of {
+            RunOf::Arguments(index) => Event::ArgumentsDelta {
+                index,
+                text: ArgumentsText(text),
+            },
+            RunOf::Text(choice, kind) => text_event(choice, kind, text),
+        }))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let count = self.events.len() + self.runs.len();
+        (count, Some(count))
+    }
+}
+
+impl<'a> Events<'a> {
+    /// The first of the events that do not grow any more.
+    fn queued(&mut self) -> Option<Result<Event<'a>, Error>> {
         let arena = self.arena;
         let text = |range: Range<usize>| Cow::Borrowed(arena.get(range).unwrap_or_default());
         Some(Ok(match self.events.pop_front()? {
@@ -261,24 +332,21 @@ impl<'a> Iterator for Events<'a> {
                 choice,
                 kind,
                 text: range,
-            } => {
-                let text = text(range);
-                match kind {
-                    TextKind::Answer => Event::Text { choice, text },
-                    TextKind::Reasoning => Event::Reasoning { choice, text },
-                    TextKind::Signature => Event::ReasoningSignature { choice, text },
-                    TextKind::Refusal => Event::Refusal { choice, text },
-                }
-            }
+            } => text_event(choice, kind, text(range)),
             Queued::Usage(usage) => Event::Usage(Cow::Owned(usage)),
             Queued::Finished(choice, reason) => Event::Finished { choice, reason },
             Queued::Anomaly(anomaly) => Event::Anomaly(anomaly),
             Queued::Error(error) => return Some(Err(error)),
         }))
     }
+}
 
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        (self.events.len(), Some(self.events.len()))
+fn text_event(choice: u32, kind: TextKind, text: Cow<'_, str>) -> Event<'_> {
+    match kind {
+        TextKind::Answer => Event::Text { choice, text },
+        TextKind::Reasoning => Event::Reasoning { choice, text },
+        TextKind::Signature => Event::ReasoningSignature { choice, text },
+        TextKind::Refusal => Event::Refusal { choice, text },
     }
 }
 

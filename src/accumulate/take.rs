@@ -10,9 +10,40 @@ use crate::delta::{ArgumentsPart, CallDelta, CallKey, ClosedBy, Fragment, Route,
 use crate::slots::{Place, SlotId};
 
 impl Accumulator {
-    /// A piece of text for a call that is known by its label: what nearly every delta is. Anything else goes the long way,
-    /// on which the same happens.
-    #[inline]
+    /// A piece of text for a call that is known by its label: what nearly every delta is. `None`, and nothing done, for any other;
+    /// else whether an event more waits now.
+    #[inline(always)]
+    pub(super) fn plain_piece(
+        &mut self,
+        choice: u32,
+        index: Option<i64>,
+        route: Route,
+        text: Fragment<'_>,
+    ) -> Option<bool> {
+        if !matches!(self.state, State::Running | State::MayEnd) {
+            return None;
+        }
+        let at = self.slots.continued(self.choice(choice), index, route)?;
+        let slot = self.calls.get(at).filter(|slot| slot.started)?;
+        let length = text.text.len();
+        if slot.call.raw().len() + length > self.config.max_arguments_bytes
+            || self.arguments_bytes + length > self.config.max_total_arguments_bytes
+        {
+            return None;
+        }
+        slot.call.append_plain(text)?;
+        slot.said += length;
+        self.arguments_bytes += length;
+        let of = slot.call.index();
+        let mut more = !self.config.calls_only && self.queue.arguments(of, text);
+        if self.config.field_events {
+            fields::read_on(&mut slot.call, &self.config, &mut self.queue);
+            more = true;
+        }
+        Some(more)
+    }
+
+    /// Any piece of text, on the long way.
     pub(super) fn piece(
         &mut self,
         choice: u32,
@@ -21,27 +52,6 @@ impl Accumulator {
         text: Fragment<'_>,
     ) {
         let choice = self.choice(choice);
-        if let Some(at) = self.slots.continued(choice, index, route)
-            && let Some(slot) = self.calls.get(at)
-            && slot.started
-            && slot.call.raw().len() + text.text.len() <= self.config.max_arguments_bytes
-            && self.arguments_bytes + text.text.len() <= self.config.max_total_arguments_bytes
-            && let Some(text) = slot.call.append_plain(text)
-        {
-            slot.said += text.len();
-            let of = slot.call.index();
-            self.arguments_bytes += text.len();
-            if self.state == State::Ended {
-                self.state = State::Running;
-            }
-            if !self.config.calls_only {
-                self.queue.arguments(of, text);
-            }
-            if self.config.field_events {
-                fields::read_on(&mut slot.call, &self.config, &mut self.queue);
-            }
-            return;
-        }
         let mut call = CallDelta::new().choice(choice).index(index).route(route);
         call.arguments = ArgumentsPart::Fragment(text);
         self.call(&call);
@@ -255,7 +265,7 @@ impl Accumulator {
             .filter(|text| !text.is_empty())
         {
             if !self.config.calls_only {
-                self.queue.arguments(slot.call.index(), text);
+                self.queue.arguments(slot.call.index(), Fragment::new(text));
             }
             slot.said = slot.call.raw().len();
             if self.config.field_events {

@@ -23,11 +23,11 @@ mod piece;
 use memchr::{memchr2, memrchr2};
 
 use super::bare::Bare;
-use super::{BOM, FrameLimits, advance, clear, give, over_limit, without_bom};
+use super::{BOM, FrameLimits, advance, clear, give, over_limit, valid_prefix, without_bom};
 use crate::error::Error;
 use crate::framing::{Frame, FrameSink, Origin};
 
-use piece::{Piece, after_line_end, usual_event, valid_prefix};
+use piece::{Piece, after_line_end, usual_event};
 
 /// The machine. Between two chunks:
 ///
@@ -159,7 +159,9 @@ impl Sse {
             clear(&mut self.carry);
         }
 
+        let rest = self.repeated(rest, end, sink);
         let lines_len = match rest {
+            [] => return Ok(()),
             // A chunk mostly ends where an event does.
             [.., b'\n'] => rest.len(),
             _ => memrchr2(b'\n', b'\r', rest).map_or(0, |at| at + 1),
@@ -173,50 +175,58 @@ impl Sse {
         };
         let mut rest = lines;
         while !rest.is_empty() {
-            let start = lines.len() - rest.len();
-            if !self.in_event
-                && self.bare.is_empty()
-                && let Some(shown) = text.get(start..)
-            {
-                let limit = self.limits.line.min(self.limits.frame);
-                let shown = if shown.len() > limit {
-                    shown.get(..limit).unwrap_or_default()
-                } else {
-                    shown
+            let (start, line_start) = (lines.len() - rest.len(), lines_end - rest.len() as u64);
+            let usual = text.get(start..).filter(|_| self.is_between());
+            if let Some((frame, length)) = usual.and_then(|text| usual_event(text, self.limit())) {
+                sink.frame(frame.at(line_start));
+                rest = rest.get(length..).unwrap_or_default();
+            } else {
+                // Every second or third line is blank; seeing that needs no search.
+                let at = match rest {
+                    [b'\n' | b'\r', ..] => 0,
+                    _ => match memchr2(b'\n', b'\r', rest) {
+                        Some(at) => at,
+                        None => break,
+                    },
                 };
-                let taken = sink.repeated(shown, lines_end - rest.len() as u64);
-                if taken > 0 {
-                    rest = rest.get(taken..).unwrap_or_default();
-                    continue;
-                }
-                if let Some((frame, after)) = usual_event(shown) {
-                    sink.frame(frame.at(lines_end - rest.len() as u64));
-                    rest = rest.get(shown.len() - after.len()..).unwrap_or_default();
-                    continue;
-                }
+                let Some((line, after)) = rest.split_at_checked(at) else {
+                    break;
+                };
+                let line = Piece {
+                    bytes: line,
+                    text: text.get(start..start + at),
+                };
+                rest = after_line_end(after);
+                here.lines = lines.get(..lines.len() - rest.len()).unwrap_or_default();
+                self.line(line, line_start, &mut here, sink)?;
             }
-            // Every second or third line is blank; seeing that needs no search.
-            let at = match rest {
-                [b'\n' | b'\r', ..] => 0,
-                _ => match memchr2(b'\n', b'\r', rest) {
-                    Some(at) => at,
-                    None => break,
-                },
-            };
-            let Some((line, after)) = rest.split_at_checked(at) else {
-                break;
-            };
-            let line = Piece {
-                bytes: line,
-                text: text.get(start..start + at),
-            };
-            let line_start = lines_end - rest.len() as u64;
-            rest = after_line_end(after);
-            here.lines = lines.get(..lines.len() - rest.len()).unwrap_or_default();
-            self.line(line, line_start, &mut here, sink)?;
+            rest = self.repeated(rest, lines_end, sink);
         }
         self.keep(here);
         self.carry_on(tail, lines_end)
+    }
+
+    /// What is left of these bytes, which end at this offset, without the events that are repeated at their beginning.
+    #[inline]
+    fn repeated<'c>(&self, rest: &'c [u8], end: u64, sink: &mut impl FrameSink) -> &'c [u8] {
+        if !self.is_between() || rest.is_empty() {
+            return rest;
+        }
+        let shown = rest.get(..self.limit()).unwrap_or(rest);
+        let taken = sink.repeated(shown, end - rest.len() as u64);
+        rest.get(taken..).unwrap_or_default()
+    }
+
+    /// No event is open, and no bare text.
+    #[inline]
+    fn is_between(&self) -> bool {
+        !self.in_event && self.bare.is_empty()
+    }
+
+    /// Bytes of an event that can pass neither limit.
+    #[inline]
+    fn limit(&self) -> usize {
+        self.limits.line.min(self.limits.frame)
     }
 
     /// Takes the line that has no line end, and ends the event it stands in.

@@ -27,10 +27,19 @@ pub(crate) fn next_special(bytes: &[u8], at: usize) -> usize {
     next_marked(bytes, at, specials)
 }
 
-/// As [`next_special`], or the first byte that is not ASCII.
-#[inline]
+/// As [`next_special`], or the first byte that is not ASCII; quick close to the end too.
+#[inline(always)]
 pub(super) fn next_not_plain_ascii(bytes: &[u8], at: usize) -> usize {
-    next_marked(bytes, at, not_plain_ascii)
+    last_marked(bytes, at, not_plain_ascii)
+        .unwrap_or_else(|| next_marked(bytes, at, not_plain_ascii))
+}
+
+#[inline(always)]
+fn last_marked(bytes: &[u8], at: usize, marks: impl Fn(&Block) -> u32) -> Option<usize> {
+    let left = bytes.len().saturating_sub(at);
+    let last = bytes.last_chunk().filter(|_| left < WIDTH)?;
+    let found = marks(last) >> (WIDTH - left);
+    Some(at + (found.trailing_zeros() as usize).min(left))
 }
 
 /// Most strings end in their first block: what comes after it is looked at in a place apart.
@@ -61,6 +70,21 @@ pub(super) fn special_of_two(bytes: &[u8], at: usize) -> Option<(&[u8; 2 * WIDTH
 pub(super) fn short_plain(bytes: &[u8]) -> Option<usize> {
     let found = specials(bytes.first_chunk()?);
     (found != 0).then_some(found.trailing_zeros() as usize)
+}
+
+/// As [`short_plain`], from `at` on, and the bytes themselves. Close to the end zeros fill the block up.
+#[inline(always)]
+pub(super) fn short_plain_block(bytes: &[u8], at: usize) -> Option<(Block, usize)> {
+    let block = match first_block(bytes, at) {
+        Some(block) => *block,
+        None => {
+            let left = bytes.len().checked_sub(at).filter(|&left| left > 0)?;
+            let last = u128::from_le_bytes(*bytes.last_chunk()?);
+            (last >> (8 * (WIDTH - left))).to_le_bytes()
+        }
+    };
+    let found = specials(&block);
+    (found != 0).then_some((block, found.trailing_zeros() as usize))
 }
 
 /// How many digits come before the first other byte, if it is among the first sixteen.

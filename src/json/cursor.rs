@@ -19,9 +19,10 @@ mod string;
 use std::cell::RefCell;
 use std::ops::Range;
 
-pub(crate) use super::block::next_special;
 use super::block::short_plain;
-pub(crate) use string::{Stop, Text, ascii_string, decode, join_halves, short_integer};
+pub(crate) use string::{
+    Stop, Text, append_string, ascii_string, decode, join_halves, short_integer,
+};
 
 /// The document is not JSON where its cursor stands ([`Cursor::place`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

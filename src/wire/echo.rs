@@ -27,11 +27,11 @@ mod memory;
 
 use std::cell::RefCell;
 
-use crate::delta::{Delta, DeltaSink, Route, TextKind};
+use crate::delta::DeltaSink;
 use crate::framing::Frame;
 use crate::json::cursor::{Cursor, Log};
 use lesson::{Lesson, Listened, Listener};
-use memory::{Heard, Memory};
+use memory::Memory;
 
 /// How many documents are remembered: texts and arguments take turns.
 const MEMORIES: usize = 4;
@@ -55,20 +55,6 @@ pub(super) struct Echo {
     /// Documents to let pass before the next lesson.
     pause: u32,
     off: bool,
-}
-
-/// The one thing that a document said, but for its text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Said {
-    Arguments {
-        choice: u32,
-        index: Option<i64>,
-        route: Route,
-    },
-    Text {
-        choice: u32,
-        kind: TextKind,
-    },
 }
 
 impl Echo {
@@ -99,14 +85,9 @@ impl Echo {
             let Some(memory) = self.memories.get_mut(at) else {
                 return false;
             };
-            let heard = memory.recognise(data, None, &fits, scratch);
-            let Some(heard) = heard.filter(|heard| heard.end == data.len()) else {
-                continue;
-            };
-            if frame.event != memory.event.as_deref() {
+            if frame.event != memory.event.as_deref() || !memory.say(data, &fits, scratch, sink) {
                 continue;
             }
-            memory.said.say(&heard, sink);
             memory.note_framing(frame);
             self.heard(at);
             return true;
@@ -114,32 +95,33 @@ impl Echo {
         false
     }
 
-    /// As [`hear`](Echo::hear), for a frame that begins the bytes of a chunk; gives its length.
+    /// As [`hear`](Echo::hear), for the frames that begin the bytes of a chunk, at this offset; gives the length of all.
     #[inline]
     pub(super) fn hear_bytes(
         &mut self,
-        rest: &str,
+        rest: &[u8],
+        offset: u64,
         epoch: u32,
         fits: impl Fn(i64) -> bool,
         scratch: &mut Vec<u8>,
         sink: &mut dyn DeltaSink,
     ) -> usize {
-        for at in 0..self.remembered(epoch) {
-            let Some(memory) = self.memories.get(at) else {
-                return 0;
-            };
-            let Some(framed) = &memory.framed else {
-                continue;
-            };
-            let Some(heard) = memory.recognise(rest, Some(framed), &fits, scratch) else {
-                continue;
-            };
-            memory.said.say(&heard, sink);
-            let length = heard.end;
-            self.heard(at);
-            return length;
+        let (mut taken, mut at) = (0, 0);
+        let count = self.remembered(epoch);
+        while at < count
+            && let Some(memory) = self.memories.get(at)
+            && let Some(rest) = rest.get(taken..).filter(|rest| !rest.is_empty())
+        {
+            match memory.say_all(rest, offset + taken as u64, &fits, scratch, sink) {
+                0 => at += 1,
+                length => {
+                    taken += length;
+                    self.heard(at);
+                    at = 0;
+                }
+            }
         }
-        0
+        taken
     }
 
     /// What was heard is asked first the next time.
@@ -225,45 +207,5 @@ impl Echo {
             }
         }
         Ok(())
-    }
-}
-
-impl Said {
-    #[inline(always)]
-    fn say(self, heard: &Heard<'_>, sink: &mut dyn DeltaSink) {
-        let text = heard.text;
-        sink.delta(&match self {
-            Said::Arguments {
-                choice,
-                index,
-                route,
-            } => Delta::Arguments {
-                choice,
-                index: heard.index.or(index),
-                route,
-                text,
-            },
-            Said::Text { choice, kind } => Delta::Text { choice, kind, text },
-        });
-    }
-
-    /// The same thing said of another call?
-    fn is_like(self, other: Said) -> bool {
-        self.of_any_call() == other.of_any_call()
-    }
-
-    fn of_any_call(self) -> Said {
-        match self {
-            Said::Arguments {
-                choice,
-                index,
-                route,
-            } => Said::Arguments {
-                choice,
-                index: index.map(|_| 0),
-                route,
-            },
-            Said::Text { .. } => self,
-        }
     }
 }

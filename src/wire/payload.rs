@@ -101,14 +101,14 @@ impl<D: JsonDecoder + Default> Decoder for Json<D> {
     }
 
     #[inline]
-    fn repeated(&mut self, rest: &str, sink: &mut dyn DeltaSink) -> usize {
+    fn repeated(&mut self, rest: &[u8], offset: u64, sink: &mut dyn DeltaSink) -> usize {
         if !D::ECHOES || self.done {
             return 0;
         }
         let decoder = &self.decoder;
         let fits = |index| decoder.echoes_index(index);
         self.echo
-            .hear_bytes(rest, decoder.epoch(), fits, &mut self.scratch, sink)
+            .hear_bytes(rest, offset, decoder.epoch(), fits, &mut self.scratch, sink)
     }
 }
 

@@ -100,29 +100,28 @@ impl PartialCall {
 
     /// Appends a piece that needs no second thought: no half of a character on either side, no value that may say again what
     /// was said. `None`, and nothing done, for any other.
-    #[inline]
-    pub(crate) fn append_plain<'t>(&mut self, fragment: Fragment<'t>) -> Option<&'t str> {
+    #[inline(always)]
+    pub(crate) fn append_plain(&mut self, fragment: Fragment<'_>) -> Option<()> {
         let halves = fragment.low.is_some() || fragment.high.is_some() || self.high.is_some();
-        let first = *fragment.text.as_bytes().first()?;
-        let opens = first == b'{' || (first <= b' ' && opens_object(fragment.text));
-        if halves || self.last_is_whole || opens {
+        if halves || self.last_is_whole || fragment.text.is_empty() || may_open(fragment.text, 0) {
             return None;
         }
-        self.grow(fragment.text);
+        self.grow(fragment);
         if !fragment.unquoted || !self.scan.is_in_string() {
             self.scan.push(fragment.text);
         }
-        Some(fragment.text)
+        Some(())
     }
 
     /// Half again instead of twice: an open call holds at most 1.5 times its text.
-    #[inline]
-    fn grow(&mut self, text: &str) {
-        if self.text.capacity() - self.text.len() < text.len() {
+    #[inline(always)]
+    fn grow(&mut self, fragment: Fragment<'_>) {
+        let length = fragment.padded.len();
+        if self.text.capacity() - self.text.len() < length {
             self.text
-                .reserve_exact((self.text.len() / 2).max(text.len()).max(64));
+                .reserve_exact((self.text.len() / 2).max(length).max(64));
         }
-        self.text.push_str(text);
+        fragment.push_to(&mut self.text);
     }
 
     fn append(&mut self, fragment: Fragment<'_>, whole: bool) -> Option<AnomalyKind> {
@@ -141,7 +140,7 @@ impl PartialCall {
             self.text.push(char::REPLACEMENT_CHARACTER);
             anomaly = Some(AnomalyKind::LoneSurrogate);
         }
-        self.grow(fragment.text);
+        self.grow(fragment);
         self.high = fragment.high.or(self.high);
         if from > 0 && (whole || opens_object(fragment.text)) {
             self.note_value(from, whole);
@@ -181,6 +180,16 @@ impl PartialCall {
         self.text.push(char::REPLACEMENT_CHARACTER);
         self.scan.push("\u{fffd}");
         Some(AnomalyKind::LoneSurrogate)
+    }
+}
+
+/// Whether a piece that begins here in a text may say again what was said: it opens an object.
+#[inline(always)]
+pub(crate) fn may_open(text: &str, at: usize) -> bool {
+    match text.as_bytes().get(at) {
+        Some(b'{') => true,
+        Some(0..=b' ') => text.get(at..).is_none_or(opens_object),
+        _ => false,
     }
 }
 

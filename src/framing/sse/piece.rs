@@ -35,9 +35,9 @@ impl<'c> Piece<'c> {
 }
 
 /// The event that begins `text`, if it is what nearly every one is: a `data` line, perhaps an `event` line before it, LF and a
-/// blank line; and what comes after it. Reading the same lines one by one gives the same event, for more work.
+/// blank line; and its length, if that is at most `limit`. Reading the same lines one by one gives the same event, for more work.
 #[inline]
-pub(super) fn usual_event(text: &str) -> Option<(Frame<'_>, &str)> {
+pub(super) fn usual_event(text: &str, limit: usize) -> Option<(Frame<'_>, usize)> {
     let line = |text| {
         let at = memchr2(b'\n', b'\r', str::as_bytes(text))?;
         let (line, end) = text.split_at_checked(at)?;
@@ -52,12 +52,13 @@ pub(super) fn usual_event(text: &str) -> Option<(Frame<'_>, &str)> {
     };
     let (data, rest) = line(rest.strip_prefix("data:")?)?;
     let after = rest.strip_prefix('\n')?;
+    let length = text.len() - after.len();
     let frame = Frame {
         event: event.filter(|event| !event.is_empty()),
-        raw: text.as_bytes().get(..text.len() - after.len()),
+        raw: text.as_bytes().get(..length),
         ..Frame::new(data)
     };
-    Some((frame, after))
+    (length <= limit).then_some((frame, length))
 }
 
 /// What comes after the line end that `rest` begins with. Where a CR ends the chunk, `after_cr` knows.
@@ -67,12 +68,4 @@ pub(super) fn after_line_end(rest: &[u8]) -> &[u8] {
         [b'\r', b'\n', after @ ..] | [b'\n' | b'\r', after @ ..] => after,
         _ => rest,
     }
-}
-
-/// The text up to the first byte that is no UTF-8.
-pub(super) fn valid_prefix(bytes: &[u8]) -> &str {
-    simdutf8::basic::from_utf8(bytes).unwrap_or_else(|_| {
-        let chunk = bytes.utf8_chunks().next();
-        chunk.map_or("", |chunk| chunk.valid())
-    })
 }

@@ -3,7 +3,9 @@
 use std::borrow::Cow;
 
 use crate::delta::Fragment;
-use crate::json::block::{next_not_plain_ascii, next_special, short_digits, special_of_two};
+use crate::json::block::{
+    next_not_plain_ascii, next_special, short_digits, short_plain_block, special_of_two,
+};
 use crate::json::text::{UNICODE_ESCAPE, hex4, simple_escape};
 
 /// A JSON string as it stands in the document, without its quotes. Its escapes were checked.
@@ -154,6 +156,11 @@ pub(crate) fn join_halves(high: u16, low: u16) -> char {
 /// it is the caller's to look at.
 #[inline]
 pub(crate) fn short_integer(bytes: &[u8]) -> Option<(i64, usize)> {
+    if let [digit @ b'0'..=b'9', after, ..] = bytes
+        && !after.is_ascii_digit()
+    {
+        return Some((i64::from(digit - b'0'), 1));
+    }
     let length = short_digits(bytes)?;
     let digits = bytes.get(..length)?;
     let padded = length > 1 && digits.first() == Some(&b'0');
@@ -164,10 +171,27 @@ pub(crate) fn short_integer(bytes: &[u8]) -> Option<(i64, usize)> {
 }
 
 /// Where the closing quote of a string is whose content begins at `at` and is ASCII without escapes; `None` for any other.
-#[inline]
+#[inline(always)]
 pub(crate) fn ascii_string(bytes: &[u8], at: usize) -> Option<usize> {
     let end = next_not_plain_ascii(bytes, at);
     (bytes.get(end) == Some(&b'"')).then_some(end)
+}
+
+/// Appends what the string says whose content begins at `at`; gives where its closing quote is, and how many bytes it says: more
+/// may have been appended. `None` where it is cut, holds half of a character or is none at all. UTF-8 is not looked at.
+///
+/// A whole block is copied before it is known how much of it counts, as in [`decode`].
+#[inline(always)]
+pub(crate) fn append_string(bytes: &[u8], at: usize, out: &mut Vec<u8>) -> Option<(usize, usize)> {
+    if let Some((block, run)) = short_plain_block(bytes, at)
+        && bytes.get(at + run) == Some(&b'"')
+    {
+        out.extend_from_slice(&block);
+        return Some((at + run, run));
+    }
+    let before = out.len();
+    let (end, stop) = decode(bytes, at, out);
+    (stop == Stop::Quote).then_some((end, out.len() - before))
 }
 
 #[cfg(test)]

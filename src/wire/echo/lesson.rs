@@ -2,9 +2,8 @@
 
 use std::ops::Range;
 
-use super::Said;
 use super::memory::Hole;
-use crate::delta::{ArgumentsPart, CallDelta, Delta, DeltaSink, Fragment, Route};
+use crate::delta::{ArgumentsPart, CallDelta, Delta, DeltaSink, Fragment, Route, Whose};
 use crate::framing::Frame;
 use crate::json::cursor::{Log, Stop, decode};
 
@@ -13,13 +12,13 @@ use crate::json::cursor::{Log, Stop, decode};
 pub(super) struct Lesson {
     pub(super) document: String,
     pub(super) event: Option<String>,
-    pub(super) said: Said,
+    pub(super) said: Whose,
     /// The places that may differ, in their order.
     pub(super) holes: Vec<(Range<usize>, Hole)>,
 }
 
 impl Lesson {
-    pub(super) fn new(frame: &Frame<'_>, said: Said, text: Range<usize>, log: &Log) -> Self {
+    pub(super) fn new(frame: &Frame<'_>, said: Whose, text: Range<usize>, log: &Log) -> Self {
         let bytes = frame.data.as_bytes();
         let quoted = |place: &Range<usize>| {
             place.start.checked_sub(1).and_then(|at| bytes.get(at)) == Some(&b'"')
@@ -35,8 +34,8 @@ impl Lesson {
             )
         });
         let index = match said {
-            Said::Arguments { index, .. } => index,
-            Said::Text { .. } => None,
+            Whose::Call { index, .. } => index,
+            Whose::Text { .. } => None,
         };
         let integers = log
             .integers
@@ -91,7 +90,7 @@ impl Piece {
 
 pub(super) enum Listened {
     Nothing,
-    One(Said, Piece),
+    One(Whose, Piece),
     More,
 }
 
@@ -114,7 +113,7 @@ impl Listener<'_> {
                 route,
                 text,
             } => (
-                Said::Arguments {
+                Whose::Call {
                     choice: *choice,
                     index: *index,
                     route: *route,
@@ -132,7 +131,7 @@ impl Listener<'_> {
                     return None;
                 }
                 (
-                    Said::Arguments {
+                    Whose::Call {
                         choice,
                         index,
                         route,
@@ -141,7 +140,7 @@ impl Listener<'_> {
                 )
             }
             Delta::Text { choice, kind, text } => (
-                Said::Text {
+                Whose::Text {
                     choice: *choice,
                     kind: *kind,
                 },

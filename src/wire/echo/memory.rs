@@ -1,16 +1,15 @@
 //! A document that is recognised by its bytes.
 
-use super::Said;
 use super::lesson::Lesson;
-use crate::delta::Fragment;
-use crate::framing::Frame;
-use crate::json::cursor::{Stop, ascii_string, decode, next_special, short_integer};
+use crate::delta::{Delta, DeltaSink, Fragment, Piece, Pieces, Whose};
+use crate::framing::{Frame, valid_prefix};
+use crate::json::cursor::{append_string, ascii_string, short_integer};
 
 /// A document with holes.
 #[derive(Debug)]
 pub(super) struct Memory {
     pub(super) event: Option<String>,
-    pub(super) said: Said,
+    pub(super) said: Whose,
     /// What stands before each hole, and the hole.
     pub(super) parts: Vec<(Literal, Hole)>,
     pub(super) tail: Literal,
@@ -22,6 +21,8 @@ pub(super) struct Memory {
 pub(super) struct Framed {
     pub(super) first: Literal,
     pub(super) tail: Literal,
+    /// No event that repeats this one is shorter.
+    shortest: usize,
 }
 
 /// Bytes that stand in every repetition.
@@ -49,26 +50,36 @@ impl Literal {
         }
     }
 
-    /// Where the literal ends, if it stands at `at`.
+    /// What comes after the literal, if it begins `bytes`.
     #[inline(always)]
-    fn after(&self, bytes: &[u8], at: usize) -> Option<usize> {
-        let rest = bytes.get(at..)?;
-        let stands = match rest.first_chunk() {
+    fn strip<'b>(&self, bytes: &'b [u8]) -> Option<&'b [u8]> {
+        match bytes.first_chunk() {
             Some(head) if self.bytes.len() <= head.len() => {
-                (u128::from_le_bytes(*head) ^ self.head) & self.mask == 0
+                if (u128::from_le_bytes(*head) ^ self.head) & self.mask != 0 {
+                    return None;
+                }
+                bytes.get(self.bytes.len()..)
             }
-            _ => rest.starts_with(&self.bytes),
-        };
-        stands.then_some(at + self.bytes.len())
+            _ => bytes.strip_prefix(&*self.bytes),
+        }
     }
 }
 
-/// What a repeated document says that is its own, and where it ends.
-pub(super) struct Heard<'a> {
-    pub(super) text: Fragment<'a>,
-    pub(super) index: Option<i64>,
-    pub(super) end: usize,
+/// What a repeated document says that is its own, beside its text, and where it ends.
+struct Heard {
+    index: Option<u32>,
+    end: usize,
+    /// Bytes of the text; what was appended after them does not count.
+    length: usize,
+    /// The text stood there without an escape.
+    unquoted: bool,
 }
+
+/// So many pieces are said in one word, of about so many bytes: by then a word costs a piece little.
+const PIECES: usize = 16;
+const PIECES_BYTES: usize = 512;
+/// No more is looked at in one go, so that places in it are small numbers.
+const SHOWN_BYTES: usize = 1 << 30;
 
 /// A place that differs from document to document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,7 +97,7 @@ impl Memory {
     /// What two documents have in common, if they differ in nothing but what may differ.
     pub(super) fn of(one: &Lesson, other: &Lesson) -> Option<Memory> {
         if one.event != other.event
-            || !one.said.is_like(other.said)
+            || one.said.labelled(Some(0)) != other.said.labelled(Some(0))
             || one.holes.len() != other.holes.len()
         {
             return None;
@@ -146,73 +157,181 @@ impl Memory {
                 Some((raw.get(..at)?, raw.get(after..)?))
             });
         if let (Some((before, after)), Some((first, _))) = (around, self.parts.first()) {
+            let first = Literal::new([before, &first.bytes].concat());
+            let tail = Literal::new([&self.tail.bytes, after].concat());
+            let between = self.parts.iter().skip(1);
+            let between = between
+                .map(|(literal, _)| literal.bytes.len())
+                .sum::<usize>();
             self.framed = Some(Framed {
-                first: Literal::new([before, &first.bytes].concat()),
-                tail: Literal::new([&self.tail.bytes, after].concat()),
+                shortest: first.bytes.len() + between + tail.bytes.len(),
+                first,
+                tail,
             });
         }
     }
 
-    /// What the document that begins `text`, with or without its framing, says if it repeats this one.
-    #[inline(always)]
-    pub(super) fn recognise<'a>(
+    /// Says what this document says, if it repeats the memory's.
+    #[inline]
+    pub(super) fn say(
         &self,
-        text: &'a str,
+        document: &str,
+        fits: impl Fn(i64) -> bool,
+        scratch: &mut Vec<u8>,
+        sink: &mut dyn DeltaSink,
+    ) -> bool {
+        scratch.clear();
+        let heard = self.recognise(document.as_bytes(), None, fits, scratch);
+        let heard = heard.filter(|heard| heard.end == document.len());
+        match heard.and_then(|heard| self.delta(&heard, scratch)) {
+            Some(delta) => {
+                sink.delta(&delta);
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// The delta that says what was heard, if that is UTF-8.
+    #[inline(always)]
+    fn delta<'a>(&self, heard: &Heard, out: &'a [u8]) -> Option<Delta<'a>> {
+        let text = match str::from_utf8(out) {
+            Ok(padded) => Fragment::padded(padded, heard.length)?,
+            Err(_) => Fragment::new(str::from_utf8(out.get(..heard.length)?).ok()?),
+        };
+        let whose = self.said.labelled(heard.index.map(i64::from));
+        Some(whose.says(text.unquoted(heard.unquoted)))
+    }
+
+    /// Says what the documents say that begin `bytes` one after another, each with its framing; gives the length of all.
+    ///
+    /// Nobody has looked at these bytes before. Literals are UTF-8, as they were that of a text; so are digits and plain ASCII;
+    /// what the documents say is checked here. Their texts are gathered and said in one word: each must be UTF-8 by itself, that
+    /// is, end between two characters.
+    #[inline]
+    pub(super) fn say_all(
+        &self,
+        bytes: &[u8],
+        offset: u64,
+        fits: impl Fn(i64) -> bool,
+        scratch: &mut Vec<u8>,
+        sink: &mut dyn DeltaSink,
+    ) -> usize {
+        let Some(framed) = &self.framed else {
+            return 0;
+        };
+        // An event alone in its chunk needs no gathering.
+        if bytes.len() < 2 * framed.shortest {
+            scratch.clear();
+            if let Some(heard) = self.recognise(bytes, Some(framed), &fits, scratch)
+                && let Some(delta) = self.delta(&heard, scratch)
+            {
+                sink.at(offset);
+                sink.delta(&delta);
+                return heard.end;
+            }
+            return 0;
+        }
+        let mut rest = bytes.get(..SHOWN_BYTES).unwrap_or(bytes);
+        let shown = rest.len();
+        loop {
+            let behind = shown - rest.len();
+            scratch.clear();
+            let mut pieces = [Piece::default(); PIECES];
+            let (mut count, mut end) = (0, 0);
+            while end < PIECES_BYTES
+                && !rest.is_empty()
+                && let Some(piece) = pieces.get_mut(count)
+                && let Some(heard) = self.recognise(rest, Some(framed), &fits, scratch)
+            {
+                end += heard.length;
+                scratch.truncate(end);
+                *piece = Piece {
+                    end: end as u32,
+                    behind: (shown - rest.len() - behind) as u32,
+                    index: heard.index,
+                    unquoted: heard.unquoted,
+                };
+                count += 1;
+                rest = rest.get(heard.end..).unwrap_or_default();
+            }
+            let text = valid_prefix(scratch.get(..end).unwrap_or_default());
+            let heard = pieces.get(..count).unwrap_or_default();
+            let pieces = Pieces {
+                whose: self.said,
+                offset: offset + behind as u64,
+                text,
+                pieces: whole(heard, text, end),
+            };
+            match pieces.pieces {
+                [] => {}
+                [_] => pieces.say(pieces.pieces, 0, sink),
+                _ => sink.pieces(pieces),
+            }
+            if let Some(bad) = heard.get(pieces.pieces.len()) {
+                return behind + bad.behind as usize;
+            }
+            if rest.is_empty() || (count < PIECES && end < PIECES_BYTES) {
+                return shown - rest.len();
+            }
+        }
+    }
+
+    /// What the document that begins `bytes`, with or without its framing, says if it repeats this one. Its text is appended to
+    /// `out`, as some of it may be where there is no such document.
+    #[inline(always)]
+    fn recognise(
+        &self,
+        bytes: &[u8],
         framed: Option<&Framed>,
         fits: impl Fn(i64) -> bool,
-        scratch: &'a mut Vec<u8>,
-    ) -> Option<Heard<'a>> {
+        out: &mut Vec<u8>,
+    ) -> Option<Heard> {
         let (mut first, tail) = match framed {
             Some(framed) => (Some(&framed.first), &framed.tail),
             None => (None, &self.tail),
         };
-        let (mut said, mut index) = (None, None);
-        let mut scratch = Some(scratch);
-        let bytes = text.as_bytes();
-        let mut at = 0;
+        let (mut text, mut unquoted, mut index) = (None, false, None);
+        let mut rest = bytes;
         for (literal, hole) in &self.parts {
-            at = first.take().unwrap_or(literal).after(bytes, at)?;
-            at = match hole {
+            rest = first.take().unwrap_or(literal).strip(rest)?;
+            let at = bytes.len() - rest.len();
+            let end = match hole {
                 Hole::Text => {
-                    let (found, end) = string(text, at, scratch.take()?)?;
+                    let (end, length) = append_string(bytes, at, out)?;
                     // A decoder may leave out an empty text.
-                    said = Some(found).filter(|_| end > at);
+                    text = Some(length).filter(|_| end > at);
+                    unquoted = length == end - at;
                     end
                 }
                 Hole::SkippedString => ascii_string(bytes, at)?,
-                Hole::SkippedNumber => at + short_integer(bytes.get(at..)?)?.1,
+                Hole::SkippedNumber => at + short_integer(rest)?.1,
                 Hole::Index => {
-                    let (value, length) = short_integer(bytes.get(at..)?)?;
-                    index = Some(value).filter(|&value| fits(value));
+                    let (value, length) = short_integer(rest)?;
+                    index = u32::try_from(value).ok().filter(|_| fits(value));
                     index?;
                     at + length
                 }
             };
+            rest = bytes.get(end..)?;
         }
-        let end = tail.after(bytes, at)?;
+        let rest = tail.strip(rest)?;
         Some(Heard {
-            text: said?,
             index,
-            end,
+            end: bytes.len() - rest.len(),
+            length: text?,
+            unquoted,
         })
     }
 }
 
-/// The string whose content begins at `at`, and where its closing quote is; checked and decoded as the cursor does it.
-#[inline(always)]
-fn string<'a>(text: &'a str, at: usize, scratch: &'a mut Vec<u8>) -> Option<(Fragment<'a>, usize)> {
-    let bytes = text.as_bytes();
-    let end = next_special(bytes, at);
-    if bytes.get(end) == Some(&b'"') {
-        return Some((Fragment::unescaped(text.get(at..end)?), end));
+/// The pieces before the first that is no UTF-8 by itself. `text` is what is UTF-8 of all their `length` bytes.
+#[inline]
+fn whole<'p>(pieces: &'p [Piece], text: &str, length: usize) -> &'p [Piece] {
+    if text.len() == length && text.is_ascii() {
+        return pieces;
     }
-    scratch.clear();
-    match decode(bytes, at, scratch) {
-        (end, Stop::Quote) => {
-            let text = simdutf8::basic::from_utf8(scratch).ok()?;
-            Some((Fragment::new(text), end))
-        }
-        // Half a character is none; the cursor knows what to do with it.
-        _ => None,
-    }
+    let is_bad = |piece: &Piece| !text.is_char_boundary(piece.end as usize);
+    let count = pieces.iter().position(is_bad).unwrap_or(pieces.len());
+    pieces.get(..count).unwrap_or_default()
 }
