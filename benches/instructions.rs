@@ -14,7 +14,7 @@ fn main() {
         .collect();
     let [_, provider, shape, runs] = &*arguments else {
         println!(
-            "whose stream, of which shape, and how often: instructions PROVIDER repeating|single|shuffled RUNS; see benches/instructions.sh"
+            "whose stream, of which shape, and how often: instructions PROVIDER repeating|single|interleaved|shuffled RUNS; see benches/instructions.sh"
         );
         return;
     };
@@ -23,6 +23,7 @@ fn main() {
     let (shape, chunking) = match shape.as_str() {
         "repeating" => (calls, in_16k),
         "single" => (calls, Chunking::Event),
+        "interleaved" => (Shape::Calls { calls: 8, bytes }, in_16k),
         "shuffled" => (Shape::Shuffled { bytes }, in_16k),
         _ => return println!("no such shape: {shape}"),
     };
@@ -50,7 +51,7 @@ fn main() {
             .finish()
             .filter_map(|event| event.ok()?.into_call())
             .count();
-        assert_eq!(calls, 1);
+        assert_eq!(calls, body.calls.len());
     }
     println!("{}", body.events);
 }

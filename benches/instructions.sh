@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Instructions an event of `push`, counted by callgrind and compared with benches/instructions.txt: a slow path must not
 # creep in. One 4 KB call whose events repeat each other (the memory of the last event hears them), in chunks of 16 KiB or one
-# event a chunk, or have their members shuffled (each is parsed); (3 runs - 1 run) / 2. Prints each figure; fails where one is more than the margin
-# above what is written there. `benches/instructions.sh --write` writes the file anew.
+# event a chunk, or eight such calls side by side, or one whose events have their members shuffled (each is parsed);
+# (3 runs - 1 run) / 2. Prints each figure; fails where one is more than the margin above what is written there. `benches/instructions.sh --write` writes the file anew.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -18,13 +18,13 @@ counted() {
 
 failed=0
 lines=''
-for shape in repeating single shuffled; do
+for shape in repeating single interleaved shuffled; do
     for provider in chat anthropic responses; do
         events=$("$binary" "$provider" "$shape" 1)
         figure=$((($(counted "$provider" "$shape" 3) - $(counted "$provider" "$shape" 1)) / 2 / events))
         lines+="$shape $provider $figure"$'\n'
         kept=$(sed -n "s/^$shape $provider //p" benches/instructions.txt 2>/dev/null || true)
-        printf '%-10s %-10s %5d instructions an event, kept: %s\n' "$shape" "$provider" "$figure" "${kept:-none}"
+        printf '%-11s %-10s %5d instructions an event, kept: %s\n' "$shape" "$provider" "$figure" "${kept:-none}"
         if [[ -n $kept && $figure -gt $((kept * (100 + margin) / 100)) ]]; then
             echo "$shape $provider: more than $margin % above what is kept" >&2
             failed=1
