@@ -14,7 +14,7 @@ fn main() {
         .collect();
     let [_, provider, shape, runs] = &*arguments else {
         println!(
-            "whose stream, of which shape, and how often: instructions PROVIDER repeating|single|interleaved|shuffled RUNS; see benches/instructions.sh"
+            "whose stream, of which shape, and how often: instructions PROVIDER repeating|single|packets|interleaved|shuffled RUNS; see benches/instructions.sh"
         );
         return;
     };
@@ -23,6 +23,7 @@ fn main() {
     let (shape, chunking) = match shape.as_str() {
         "repeating" => (calls, in_16k),
         "single" => (calls, Chunking::Event),
+        "packets" => (calls, Chunking::Bytes(1400)),
         "interleaved" => (Shape::Calls { calls: 8, bytes }, in_16k),
         "shuffled" => (Shape::Shuffled { bytes }, in_16k),
         _ => return println!("no such shape: {shape}"),

@@ -205,12 +205,20 @@ impl Queue {
     }
 
     /// Nothing refers to the arena any more once every event was taken.
+    #[inline]
     fn make_room(&mut self) {
         if self.events.is_empty() && self.runs.is_empty() && !self.arena.is_empty() {
             self.arena.clear();
-            self.arena.shrink_to(KEPT_ARENA);
-            self.runs.runs.shrink_to(KEPT_RUNS);
+            if self.arena.capacity() > KEPT_ARENA || self.runs.runs.capacity() > KEPT_RUNS {
+                self.shrink();
+            }
         }
+    }
+
+    #[cold]
+    fn shrink(&mut self) {
+        self.arena.shrink_to(KEPT_ARENA);
+        self.runs.runs.shrink_to(KEPT_RUNS);
     }
 
     fn keep(&mut self, text: &str) -> Range<usize> {

@@ -18,16 +18,20 @@
 //!      pretty-printed document may hold blank lines), or with the body. Once it has begun, unknown fields belong to it.
 //!    - A blank line dispatches the event it ends first, then the bare text that came in between.
 
+mod event;
 mod piece;
+mod unfinished;
 
 use memchr::{memchr2, memrchr2};
 
 use super::bare::Bare;
-use super::{BOM, FrameLimits, advance, clear, give, over_limit, valid_prefix, without_bom};
+use super::{BOM, FrameLimits, advance, clear, over_limit, valid_prefix, without_bom};
 use crate::error::Error;
-use crate::framing::{Frame, FrameSink, Origin};
+use crate::framing::{FrameSink, Origin};
 
+use event::{Held, Here};
 use piece::{Piece, after_line_end, usual_event};
+use unfinished::Unfinished;
 
 /// The machine. Between two chunks:
 ///
@@ -35,6 +39,7 @@ use piece::{Piece, after_line_end, usual_event};
 ///   carry                 the unfinished line
 ///   event, data, start    the event whose blank line has not come; while its chunk is there, its fields are in `Here`
 ///   bare                  the text whose end has not come
+///   unfinished            all bytes since the last event, if few: `carry`, `event` and `data` are made of them
 /// ```
 #[derive(Debug)]
 pub(crate) struct Sse {
@@ -56,23 +61,9 @@ pub(crate) struct Sse {
     /// Offset of the open event's first known field.
     start: u64,
     bare: Bare,
-}
-
-/// A field's value, copied because its chunk is gone or because it has several lines.
-#[derive(Debug, Default)]
-struct Held {
-    is_set: bool,
-    bytes: Vec<u8>,
-}
-
-/// The fields of the open event that still lie in the chunk.
-#[derive(Debug, Default)]
-struct Here<'c> {
-    event: Option<Piece<'c>>,
-    data: Option<Piece<'c>>,
-    /// The chunk's complete lines up to the end of this one, and the offset of the first.
-    lines: &'c [u8],
-    base: u64,
+    unfinished: Unfinished,
+    /// The next byte begins an event: nothing is held, and no half of a line end.
+    is_at_rest: bool,
 }
 
 impl Sse {
@@ -89,6 +80,8 @@ impl Sse {
             mixed: false,
             start: 0,
             bare: Bare::default(),
+            unfinished: Unfinished::default(),
+            is_at_rest: true,
         }
     }
 
@@ -102,12 +95,34 @@ impl Sse {
         self.drop_held();
     }
 
+    #[inline]
     pub(super) fn push(&mut self, chunk: &[u8], sink: &mut impl FrameSink) -> Result<(), Error> {
-        let result = self.push_lines(chunk, sink);
-        if result.is_err() {
-            self.drop_held();
+        let mut rest = chunk;
+        if self.is_at_rest {
+            let shown = chunk.get(..self.limit()).unwrap_or(chunk);
+            let taken = sink.repeated(shown, self.offset);
+            self.offset = advance(self.offset, taken);
+            rest = chunk.get(taken..).unwrap_or_default();
         }
-        result
+        if rest.is_empty() {
+            return Ok(());
+        }
+        self.push_rest(rest, sink)
+    }
+
+    #[inline(never)]
+    fn push_rest(&mut self, chunk: &[u8], sink: &mut impl FrameSink) -> Result<(), Error> {
+        match self.push_lines(chunk, sink) {
+            Ok(last) => {
+                self.unfinished.note(chunk, last);
+                self.is_at_rest = self.is_between() && self.carry.is_empty() && !self.after_cr;
+                Ok(())
+            }
+            Err(error) => {
+                self.drop_held();
+                Err(error)
+            }
+        }
     }
 
     pub(super) fn finish(&mut self, sink: &mut impl FrameSink) -> Result<(), Error> {
@@ -123,24 +138,36 @@ impl Sse {
         clear(&mut self.carry);
         self.close_event();
         self.bare.clear();
+        self.unfinished.clear();
+        self.is_at_rest = true;
     }
 
-    fn push_lines(&mut self, chunk: &[u8], sink: &mut impl FrameSink) -> Result<(), Error> {
+    /// Takes the lines of a chunk; gives how many of its last bytes come after the last event, if one ended in it.
+    fn push_lines(
+        &mut self,
+        chunk: &[u8],
+        sink: &mut impl FrameSink,
+    ) -> Result<Option<usize>, Error> {
         let Some(last) = chunk.last() else {
-            return Ok(());
+            return Ok(None);
         };
+        let (limit, mut rest) = (self.limit(), chunk);
+        if let Some(after) = self.unfinished.repeated(chunk, self.offset, limit, sink) {
+            self.carry.clear();
+            self.close_event();
+            rest = after;
+        } else if self.after_cr {
+            rest = rest.strip_prefix(b"\n").unwrap_or(rest);
+        }
         // The offset of a slice that reaches to the end of the chunk is `end` less its length.
         self.offset = advance(self.offset, chunk.len());
         let end = self.offset;
-        let mut rest = chunk;
-        if self.after_cr {
-            rest = rest.strip_prefix(b"\n").unwrap_or(rest);
-        }
         self.after_cr = *last == b'\r';
 
         if !self.carry.is_empty() {
             let Some(at) = memchr2(b'\n', b'\r', rest) else {
-                return self.carry_on(rest, end - rest.len() as u64);
+                self.carry_on(rest, end - rest.len() as u64)?;
+                return Ok(None);
             };
             let (part, after) = rest.split_at_checked(at).unwrap_or((rest, &[]));
             self.carry_on(part, end - rest.len() as u64)?;
@@ -160,8 +187,9 @@ impl Sse {
         }
 
         let rest = self.repeated(rest, end, sink);
+        let mut last = self.is_between().then_some(rest.len());
         let lines_len = match rest {
-            [] => return Ok(()),
+            [] => return Ok(last),
             // A chunk mostly ends where an event does.
             [.., b'\n'] => rest.len(),
             _ => memrchr2(b'\n', b'\r', rest).map_or(0, |at| at + 1),
@@ -201,9 +229,13 @@ impl Sse {
                 self.line(line, line_start, &mut here, sink)?;
             }
             rest = self.repeated(rest, lines_end, sink);
+            if self.is_between() {
+                last = Some(rest.len() + tail.len());
+            }
         }
         self.keep(here);
-        self.carry_on(tail, lines_end)
+        self.carry_on(tail, lines_end)?;
+        Ok(last)
     }
 
     /// What is left of these bytes, which end at this offset, without the events that are repeated at their beginning.
@@ -341,102 +373,6 @@ impl Sse {
             }
         }
     }
-
-    /// A known field begins an event, unless one is open, and ends bare text.
-    #[inline]
-    fn known_field(&mut self, at: u64, sink: &mut impl FrameSink) {
-        if !self.in_event {
-            self.in_event = true;
-            self.start = at;
-        }
-        self.bare.known_field(sink);
-    }
-
-    #[inline(always)]
-    fn data_line<'c>(
-        &mut self,
-        value: Piece<'c>,
-        at: u64,
-        here: &mut Here<'c>,
-    ) -> Result<(), Error> {
-        let value = value.without_space();
-        let limit = self.limits.frame;
-        if here.data.is_none() && !self.data.is_set {
-            if value.bytes.len() > limit {
-                return Err(over_limit("an event's data", limit, at));
-            }
-            here.data = Some(value);
-            return Ok(());
-        }
-        if let Some(first) = here.data.take() {
-            self.data.set(first.bytes);
-        }
-        if self.data.bytes.len() + 1 + value.bytes.len() > limit {
-            return Err(over_limit("an event's data", limit, at));
-        }
-        self.data.bytes.push(b'\n');
-        self.data.bytes.extend_from_slice(value.bytes);
-        Ok(())
-    }
-
-    /// Ends the open event. Without data there is nothing to give.
-    #[inline(always)]
-    fn dispatch(&mut self, here: &mut Here<'_>, origin: Origin, sink: &mut impl FrameSink) {
-        let (event, data) = (here.event.take(), here.data.take());
-        if let Some(data) = data.or(self.data.get()) {
-            let from = self
-                .start
-                .checked_sub(here.base)
-                .filter(|_| !self.data.is_set && !self.mixed);
-            let raw = from.and_then(|from| here.lines.get(usize::try_from(from).ok()?..));
-            let event = event
-                .or(self.event.get())
-                .filter(|event| !event.bytes.is_empty());
-            let origin = if self.exception {
-                Origin::Exception
-            } else {
-                origin
-            };
-            let offset = self.start;
-            match (data.text, event.map(|event| event.text)) {
-                (Some(data), event @ (None | Some(Some(_)))) => sink.frame(Frame {
-                    data,
-                    event: event.flatten(),
-                    origin,
-                    offset,
-                    lossy: false,
-                    raw,
-                }),
-                _ => give(
-                    sink,
-                    data.bytes,
-                    event.map(|event| event.bytes),
-                    origin,
-                    offset,
-                ),
-            }
-        }
-        self.close_event();
-    }
-
-    #[inline]
-    fn close_event(&mut self) {
-        self.in_event = false;
-        self.exception = false;
-        self.mixed = false;
-        self.event.clear();
-        self.data.clear();
-    }
-
-    /// Copies what the open event has in the chunk, before the chunk goes.
-    fn keep(&mut self, here: Here<'_>) {
-        if let Some(event) = here.event {
-            self.event.set(event.bytes);
-        }
-        if let Some(data) = here.data {
-            self.data.set(data.bytes);
-        }
-    }
 }
 
 #[cfg(test)]
@@ -448,29 +384,10 @@ impl Sse {
             &self.event.bytes,
             &self.data.bytes,
             self.bare.buffer(),
+            self.unfinished.buffer(),
         ]
         .map(Vec::capacity)
         .iter()
         .sum()
-    }
-}
-
-impl Held {
-    fn get(&self) -> Option<Piece<'_>> {
-        self.is_set.then_some(Piece::unchecked(&self.bytes))
-    }
-
-    fn set(&mut self, value: &[u8]) {
-        self.is_set = true;
-        self.bytes.clear();
-        self.bytes.extend_from_slice(value);
-    }
-
-    #[inline]
-    fn clear(&mut self) {
-        if self.is_set {
-            self.is_set = false;
-            clear(&mut self.bytes);
-        }
     }
 }

@@ -117,7 +117,8 @@ impl Echo {
                 length => {
                     taken += length;
                     self.heard(at);
-                    at = 0;
+                    // It is the first now, and what follows does not repeat it.
+                    at = 1;
                 }
             }
         }

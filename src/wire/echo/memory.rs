@@ -220,6 +220,9 @@ impl Memory {
         let Some(framed) = &self.framed else {
             return 0;
         };
+        if bytes.len() < framed.shortest {
+            return 0;
+        }
         // An event alone in its chunk needs no gathering.
         if bytes.len() < 2 * framed.shortest {
             scratch.clear();
@@ -240,7 +243,7 @@ impl Memory {
             let mut pieces = [Piece::default(); PIECES];
             let (mut count, mut end) = (0, 0);
             while end < PIECES_BYTES
-                && !rest.is_empty()
+                && rest.len() >= framed.shortest
                 && let Some(piece) = pieces.get_mut(count)
                 && let Some(heard) = self.recognise(rest, Some(framed), &fits, scratch)
             {
@@ -271,7 +274,7 @@ impl Memory {
             if let Some(bad) = heard.get(pieces.pieces.len()) {
                 return behind + bad.behind as usize;
             }
-            if rest.is_empty() || (count < PIECES && end < PIECES_BYTES) {
+            if rest.len() < framed.shortest || (count < PIECES && end < PIECES_BYTES) {
                 return shown - rest.len();
             }
         }

@@ -1,0 +1,146 @@
+//! The event that is open: its fields, in the chunk and beyond it, and its end.
+
+use super::Sse;
+use super::piece::Piece;
+use crate::error::Error;
+use crate::framing::{Frame, FrameSink, Origin, clear, give, over_limit};
+
+/// A field's value, copied because its chunk is gone or because it has several lines.
+#[derive(Debug, Default)]
+pub(super) struct Held {
+    pub(super) is_set: bool,
+    pub(super) bytes: Vec<u8>,
+}
+
+/// The fields of the open event that still lie in the chunk.
+#[derive(Debug, Default)]
+pub(super) struct Here<'c> {
+    pub(super) event: Option<Piece<'c>>,
+    pub(super) data: Option<Piece<'c>>,
+    /// The chunk's complete lines up to the end of this one, and the offset of the first.
+    pub(super) lines: &'c [u8],
+    pub(super) base: u64,
+}
+
+impl Sse {
+    /// A known field begins an event, unless one is open, and ends bare text.
+    #[inline]
+    pub(super) fn known_field(&mut self, at: u64, sink: &mut impl FrameSink) {
+        if !self.in_event {
+            self.in_event = true;
+            self.start = at;
+        }
+        self.bare.known_field(sink);
+    }
+
+    #[inline(always)]
+    pub(super) fn data_line<'c>(
+        &mut self,
+        value: Piece<'c>,
+        at: u64,
+        here: &mut Here<'c>,
+    ) -> Result<(), Error> {
+        let value = value.without_space();
+        let limit = self.limits.frame;
+        if here.data.is_none() && !self.data.is_set {
+            if value.bytes.len() > limit {
+                return Err(over_limit("an event's data", limit, at));
+            }
+            here.data = Some(value);
+            return Ok(());
+        }
+        if let Some(first) = here.data.take() {
+            self.data.set(first.bytes);
+        }
+        if self.data.bytes.len() + 1 + value.bytes.len() > limit {
+            return Err(over_limit("an event's data", limit, at));
+        }
+        self.data.bytes.push(b'\n');
+        self.data.bytes.extend_from_slice(value.bytes);
+        Ok(())
+    }
+
+    /// Ends the open event. Without data there is nothing to give.
+    #[inline(always)]
+    pub(super) fn dispatch(
+        &mut self,
+        here: &mut Here<'_>,
+        origin: Origin,
+        sink: &mut impl FrameSink,
+    ) {
+        let (event, data) = (here.event.take(), here.data.take());
+        if let Some(data) = data.or(self.data.get()) {
+            let from = self
+                .start
+                .checked_sub(here.base)
+                .filter(|_| !self.data.is_set && !self.mixed);
+            let raw = from.and_then(|from| here.lines.get(usize::try_from(from).ok()?..));
+            let event = event
+                .or(self.event.get())
+                .filter(|event| !event.bytes.is_empty());
+            let origin = if self.exception {
+                Origin::Exception
+            } else {
+                origin
+            };
+            let offset = self.start;
+            match (data.text, event.map(|event| event.text)) {
+                (Some(data), event @ (None | Some(Some(_)))) => sink.frame(Frame {
+                    data,
+                    event: event.flatten(),
+                    origin,
+                    offset,
+                    lossy: false,
+                    raw,
+                }),
+                _ => give(
+                    sink,
+                    data.bytes,
+                    event.map(|event| event.bytes),
+                    origin,
+                    offset,
+                ),
+            }
+        }
+        self.close_event();
+    }
+
+    #[inline]
+    pub(super) fn close_event(&mut self) {
+        self.in_event = false;
+        self.exception = false;
+        self.mixed = false;
+        self.event.clear();
+        self.data.clear();
+    }
+
+    /// Copies what the open event has in the chunk, before the chunk goes.
+    pub(super) fn keep(&mut self, here: Here<'_>) {
+        if let Some(event) = here.event {
+            self.event.set(event.bytes);
+        }
+        if let Some(data) = here.data {
+            self.data.set(data.bytes);
+        }
+    }
+}
+
+impl Held {
+    fn get(&self) -> Option<Piece<'_>> {
+        self.is_set.then_some(Piece::unchecked(&self.bytes))
+    }
+
+    fn set(&mut self, value: &[u8]) {
+        self.is_set = true;
+        self.bytes.clear();
+        self.bytes.extend_from_slice(value);
+    }
+
+    #[inline]
+    fn clear(&mut self) {
+        if self.is_set {
+            self.is_set = false;
+            clear(&mut self.bytes);
+        }
+    }
+}
