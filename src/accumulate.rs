@@ -49,7 +49,8 @@ use queue::{Queue, Queued};
 #[derive(Debug)]
 pub struct Accumulator {
     config: Arc<Config>,
-    slots: Slots,
+    /// None until a call is named: a parser of text needs no table.
+    slots: Option<Box<Slots>>,
     calls: Open,
     queue: Queue,
     /// Byte offset of the provider event being read.
@@ -60,7 +61,7 @@ pub struct Accumulator {
     /// A high surrogate half at the end of the last text of this choice and kind.
     half: Option<(u32, TextKind, u16)>,
     /// The public ids given so far.
-    ids: HashSet<String>,
+    ids: Option<Box<HashSet<String>>>,
     /// The newest call of each choice.
     newest: SmallVec<[(u32, SlotId); 1]>,
     arguments_bytes: usize,
@@ -124,14 +125,14 @@ impl Accumulator {
     pub(crate) fn with_shared(config: Arc<Config>) -> Self {
         Accumulator {
             config,
-            slots: Slots::default(),
+            slots: None,
             calls: Open::default(),
             queue: Queue::default(),
             offset: 0,
             state: State::Running,
             reasons: Vec::new(),
             half: None,
-            ids: HashSet::new(),
+            ids: None,
             newest: SmallVec::new(),
             arguments_bytes: 0,
             ledger: Ledger::default(),
@@ -373,7 +374,9 @@ impl Accumulator {
     #[inline]
     pub fn at(&mut self, offset: u64) {
         self.offset = offset;
-        self.slots.next_event();
+        if let Some(slots) = &mut self.slots {
+            slots.next_event();
+        }
     }
 
     /// Says from here on what happens to fields; of calls that are open, from their beginning.
@@ -419,7 +422,7 @@ impl Accumulator {
                     choice: self.choice(key.choice),
                     ..key
                 };
-                if let Some(slot) = self.slots.find(&key) {
+                if let Some(slot) = self.slots.as_ref().and_then(|slots| slots.find(&key)) {
                     self.close(slot, by);
                 }
             }

@@ -82,17 +82,6 @@ impl Slots {
         self.event += 1;
     }
 
-    /// Forgets every label: the message begins again, and its labels start over.
-    pub(crate) fn forget(&mut self) {
-        self.hot = None;
-        self.labels.clear();
-        self.ids.clear();
-        self.more_labels = 0;
-        self.more_ids = 0;
-        self.latest.clear();
-        self.opened.clear();
-    }
-
     /// Finds the place of a delta. The caller then opens a call where it must, and says [`touched`](Slots::touched).
     #[inline]
     pub(crate) fn route(&self, delta: &CallDelta<'_>, calls: &impl Calls) -> Routed {

@@ -20,7 +20,8 @@ impl Accumulator {
         for slot in 0..self.calls.0.len() {
             self.end_call(slot, ClosedBy::Restart, Blank::Cut);
         }
-        self.slots.forget();
+        // Its labels start over.
+        self.slots = None;
         self.reasons.clear();
         self.state = State::Running;
     }
@@ -188,7 +189,9 @@ impl Accumulator {
         };
         let by_table = slot.by_table;
         if let Some(id) = slot.call.id.clone() {
-            if slot.public_id.as_ref() == Some(&id) || self.ids.insert(id.clone()) {
+            if slot.public_id.as_ref() == Some(&id)
+                || self.ids.get_or_insert_default().insert(id.clone())
+            {
                 return (id, false);
             }
             self.anomaly(AnomalyKind::SharedId, Some(at));
@@ -201,7 +204,7 @@ impl Accumulator {
             if attempt >= 8 {
                 id = format!("{id}_{at}_{attempt}");
             }
-            if self.ids.insert(id.clone()) {
+            if self.ids.get_or_insert_default().insert(id.clone()) {
                 return (id, true);
             }
         }

@@ -23,7 +23,8 @@ impl Accumulator {
         if !matches!(self.state, State::Running | State::MayEnd) {
             return None;
         }
-        let at = self.slots.continued(self.choice(choice), index, route)?;
+        let choice = self.choice(choice);
+        let at = self.slots.as_mut()?.continued(choice, index, route)?;
         let slot = self.calls.get(at).filter(|slot| slot.started)?;
         let length = text.text.len();
         if slot.call.raw().len() + length > self.config.max_arguments_bytes
@@ -65,7 +66,10 @@ impl Accumulator {
         delta.key.id = delta.key.id.filter(says);
         delta.key.item_id = delta.key.item_id.filter(says);
         delta.name = delta.name.filter(says);
-        let routed = self.slots.route(&delta, &self.calls);
+        let routed = self
+            .slots
+            .get_or_insert_default()
+            .route(&delta, &self.calls);
         let (slot, opened) = match routed.place {
             Place::Slot(slot) => (slot, false),
             Place::New => match self.open(&delta) {
@@ -86,7 +90,9 @@ impl Accumulator {
         if delta.key.index.is_some_and(|index| index > i64::from(max)) {
             return self.limit("max_index", usize::try_from(max).unwrap_or(usize::MAX));
         }
-        self.slots.touched(slot, &delta.key, opened);
+        self.slots
+            .get_or_insert_default()
+            .touched(slot, &delta.key, opened);
         if let Some(kind) = routed.anomaly {
             self.anomaly(kind, Some(slot));
             if kind == AnomalyKind::AmbiguousFragment {
@@ -123,7 +129,7 @@ impl Accumulator {
         }
         let mirrors = delta.key.id.filter(|_| delta.route == Route::Table);
         let mirrors = mirrors.and_then(|id| {
-            self.slots.find(&CallKey {
+            self.slots.as_ref()?.find(&CallKey {
                 id: Some(id),
                 choice,
                 ..CallKey::default()
@@ -280,9 +286,10 @@ impl Accumulator {
             return;
         };
         slot.started = true;
-        let id = slot.call.id.as_deref().filter(|&id| !self.ids.contains(id));
+        let ids = self.ids.get_or_insert_default();
+        let id = slot.call.id.as_deref().filter(|&id| !ids.contains(id));
         if let Some(id) = id {
-            self.ids.insert(id.to_owned());
+            ids.insert(id.to_owned());
             slot.public_id = Some(id.to_owned());
         }
         self.queue.started(

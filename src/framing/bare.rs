@@ -2,13 +2,17 @@
 //! the text ends, is told in `sse.rs`.
 
 use super::brackets::Brackets;
-use super::{clear, give, over_limit};
+use super::{give, over_limit};
 use crate::error::Error;
 use crate::framing::{FrameSink, Origin};
 
-/// Text that is no field.
+/// Text that is no field; hardly any body has some.
 #[derive(Debug, Default)]
-pub(super) struct Bare {
+pub(super) struct Bare(Option<Box<Text>>);
+
+#[derive(Debug, Default)]
+struct Text {
+    /// Never empty.
     bytes: Vec<u8>,
     start: u64,
     /// Some line was no unknown field.
@@ -21,7 +25,7 @@ pub(super) struct Bare {
 impl Bare {
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
-        self.bytes.is_empty()
+        self.0.is_none()
     }
 
     /// Takes a line; `is_text` if it is no unknown field.
@@ -32,21 +36,28 @@ impl Bare {
         is_text: bool,
         limit: usize,
     ) -> Result<(), Error> {
-        if self.bytes.is_empty() {
-            let Some(first) = line.trim_ascii_start().first() else {
-                return Ok(());
-            };
-            self.is_document = matches!(first, b'{' | b'[');
-            self.start = at;
-        } else {
-            self.bytes.push(b'\n');
-        }
-        if self.bytes.len() + line.len() > limit {
+        let text = match &mut self.0 {
+            Some(text) => {
+                text.bytes.push(b'\n');
+                text
+            }
+            none => {
+                let Some(first) = line.trim_ascii_start().first() else {
+                    return Ok(());
+                };
+                none.insert(Box::new(Text {
+                    start: at,
+                    is_document: matches!(first, b'{' | b'['),
+                    ..Text::default()
+                }))
+            }
+        };
+        if text.bytes.len() + line.len() > limit {
             return Err(over_limit("text between events", limit, at));
         }
-        self.bytes.extend_from_slice(line);
-        self.is_text |= is_text;
-        self.brackets.scan_all(line);
+        text.bytes.extend_from_slice(line);
+        text.is_text |= is_text;
+        text.brackets.scan_all(line);
         Ok(())
     }
 
@@ -58,21 +69,23 @@ impl Bare {
         limit: usize,
         sink: &mut impl FrameSink,
     ) -> Result<(), Error> {
-        if self.is_empty() {
-            return Ok(());
+        match &self.0 {
+            None => Ok(()),
+            Some(text) if text.is_document && !text.brackets.is_balanced() => {
+                self.line(b"", at, false, limit)
+            }
+            Some(_) => {
+                self.give(sink);
+                Ok(())
+            }
         }
-        if self.is_document && !self.brackets.is_balanced() {
-            return self.line(b"", at, false, limit);
-        }
-        self.give(sink);
-        Ok(())
     }
 
     /// A known field ends the text. Unknown fields that touch it were part of its event, and mean nothing.
     #[inline]
     pub(super) fn known_field(&mut self, sink: &mut impl FrameSink) {
-        if !self.is_empty() {
-            if self.is_text {
+        if let Some(text) = &self.0 {
+            if text.is_text {
                 self.give(sink);
             }
             self.clear();
@@ -81,26 +94,23 @@ impl Bare {
 
     /// Gives what there is.
     pub(super) fn give(&mut self, sink: &mut impl FrameSink) {
-        let text = self.bytes.trim_ascii_end();
-        if !text.is_empty() {
-            give(sink, text, None, Origin::Bare, self.start);
+        if let Some(text) = self.0.take() {
+            let bytes = text.bytes.trim_ascii_end();
+            if !bytes.is_empty() {
+                give(sink, bytes, None, Origin::Bare, text.start);
+            }
         }
-        self.clear();
     }
 
     pub(super) fn clear(&mut self) {
-        if !self.bytes.is_empty() {
-            clear(&mut self.bytes);
-            self.is_text = false;
-            self.is_document = false;
-            self.brackets = Brackets::default();
-        }
+        self.0 = None;
     }
 }
 
 #[cfg(test)]
 impl Bare {
-    pub(super) fn buffer(&self) -> &Vec<u8> {
-        &self.bytes
+    /// Bytes that its buffer takes up.
+    pub(super) fn capacity(&self) -> usize {
+        self.0.as_ref().map_or(0, |text| text.bytes.capacity())
     }
 }

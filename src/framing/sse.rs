@@ -37,9 +37,9 @@ use unfinished::Unfinished;
 ///
 /// ```text
 ///   carry                 the unfinished line
-///   event, data, start    the event whose blank line has not come; while its chunk is there, its fields are in `Here`
+///   held, start           the event whose blank line has not come; while its chunk is there, its fields are in `Here`
 ///   bare                  the text whose end has not come
-///   unfinished            all bytes since the last event, if few: `carry`, `event` and `data` are made of them
+///   unfinished            all bytes since the last event, if few: `carry` and `held` are made of them
 /// ```
 #[derive(Debug)]
 pub(crate) struct Sse {
@@ -50,8 +50,8 @@ pub(crate) struct Sse {
     after_cr: bool,
     /// The unfinished line. Holds no CR and no LF, so none of it is searched again.
     carry: Vec<u8>,
-    event: Held,
-    data: Held,
+    /// What chunks before this one left of the open event. None until a chunk leaves anything.
+    held: Option<Box<Held>>,
     /// Some `error` field is part of the event.
     exception: bool,
     /// The open event has a known field, in this chunk or an earlier one.
@@ -73,8 +73,7 @@ impl Sse {
             offset: 0,
             after_cr: false,
             carry: Vec::new(),
-            event: Held::default(),
-            data: Held::default(),
+            held: None,
             exception: false,
             in_event: false,
             mixed: false,
@@ -379,15 +378,8 @@ impl Sse {
 impl Sse {
     /// Bytes that the buffers take up.
     pub(super) fn held_capacity(&self) -> usize {
-        [
-            &self.carry,
-            &self.event.bytes,
-            &self.data.bytes,
-            self.bare.buffer(),
-            self.unfinished.buffer(),
-        ]
-        .map(Vec::capacity)
-        .iter()
-        .sum()
+        let held = self.held.as_ref().map_or(0, |held| held.capacity());
+        let buffers = self.carry.capacity() + self.unfinished.capacity();
+        buffers + held + self.bare.capacity()
     }
 }

@@ -42,6 +42,13 @@ const PATIENCE: u32 = 8;
 
 #[derive(Debug, Default)]
 pub(super) struct Echo {
+    /// None until there is a document to learn from.
+    past: Option<Box<Past>>,
+    off: bool,
+}
+
+#[derive(Debug, Default)]
+struct Past {
     /// The most recently heard first.
     memories: Vec<Memory>,
     /// The document that was parsed last in a lesson.
@@ -54,14 +61,13 @@ pub(super) struct Echo {
     failures: u32,
     /// Documents to let pass before the next lesson.
     pause: u32,
-    off: bool,
 }
 
 impl Echo {
     pub(super) fn set(&mut self, on: bool) {
         *self = Echo {
+            past: None,
             off: !on,
-            ..Echo::default()
         };
     }
 
@@ -80,16 +86,19 @@ impl Echo {
         scratch: &mut Vec<u8>,
         sink: &mut dyn DeltaSink,
     ) -> bool {
+        let Some(past) = &mut self.past else {
+            return false;
+        };
         let data = frame.data;
-        for at in 0..self.remembered(epoch) {
-            let Some(memory) = self.memories.get_mut(at) else {
+        for at in 0..past.remembered(epoch) {
+            let Some(memory) = past.memories.get_mut(at) else {
                 return false;
             };
             if frame.event != memory.event.as_deref() || !memory.say(data, &fits, scratch, sink) {
                 continue;
             }
             memory.note_framing(frame);
-            self.heard(at);
+            past.heard(at);
             return true;
         }
         false
@@ -106,17 +115,20 @@ impl Echo {
         scratch: &mut Vec<u8>,
         sink: &mut dyn DeltaSink,
     ) -> usize {
+        let Some(past) = &mut self.past else {
+            return 0;
+        };
         let (mut taken, mut at) = (0, 0);
-        let count = self.remembered(epoch);
+        let count = past.remembered(epoch);
         while at < count
-            && let Some(memory) = self.memories.get(at)
+            && let Some(memory) = past.memories.get(at)
             && let Some(rest) = rest.get(taken..).filter(|rest| !rest.is_empty())
         {
             match memory.say_all(rest, offset + taken as u64, &fits, scratch, sink) {
                 0 => at += 1,
                 length => {
                     taken += length;
-                    self.heard(at);
+                    past.heard(at);
                     // It is the first now, and what follows does not repeat it.
                     at = 1;
                 }
@@ -125,6 +137,75 @@ impl Echo {
         taken
     }
 
+    /// Whether the next document is to be parsed as a lesson. Failures make lessons rare: at most one in a thousand documents.
+    #[inline]
+    pub(super) fn learns(&mut self, frame: &Frame<'_>) -> bool {
+        let long = |text: &str| text.len() > LONGEST;
+        if self.off || long(frame.data) || frame.event.is_some_and(long) {
+            return false;
+        }
+        match &mut self.past {
+            Some(past) if past.pause > 0 => {
+                past.pause -= 1;
+                false
+            }
+            _ => true,
+        }
+    }
+
+    /// Parses a document as a lesson: `parse` gets a cursor that keeps a log, and a sink that listens, and tells whether the
+    /// epoch is still the same.
+    #[cold]
+    pub(super) fn learn<E>(
+        &mut self,
+        frame: &Frame<'_>,
+        epoch: u32,
+        sink: &mut dyn DeltaSink,
+        parse: impl FnOnce(Cursor<'_>, &mut dyn DeltaSink) -> Result<bool, E>,
+    ) -> Result<(), E> {
+        let past = self.past.get_or_insert_default();
+        past.remembered(epoch);
+        let mut listener = Listener {
+            sink,
+            data: frame.data,
+            heard: Listened::Nothing,
+        };
+        past.log.skipped.clear();
+        past.log.integers.clear();
+        past.log.escaped.clear();
+        let log = RefCell::new(std::mem::take(&mut past.log));
+        let parsed = parse(Cursor::logged(frame.data, &log), &mut listener);
+        past.log = log.into_inner();
+        let same_epoch = parsed?;
+        let (Listened::One(said, piece), true) = (listener.heard, same_epoch) else {
+            return Ok(());
+        };
+        let Some(text) = piece.place(frame.data, &past.log) else {
+            return Ok(());
+        };
+        let lesson = Lesson::new(frame, said, text, &past.log);
+        let last = past.last.as_deref();
+        let memory = last.and_then(|last| Memory::of(last, &lesson));
+        past.last = Some(Box::new(lesson));
+        match memory {
+            Some(memory) => {
+                past.failures = 0;
+                past.memories.insert(0, memory);
+                past.memories.truncate(MEMORIES);
+            }
+            None => {
+                past.failures += 1;
+                // Then two lessons, as one alone teaches nothing, and a longer pause.
+                if past.failures >= PATIENCE && past.failures.is_multiple_of(2) {
+                    past.pause = 32 << ((past.failures - PATIENCE).min(12) / 2);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Past {
     /// What was heard is asked first the next time.
     #[inline]
     fn heard(&mut self, at: usize) {
@@ -142,71 +223,5 @@ impl Echo {
             self.epoch = epoch;
         }
         self.memories.len()
-    }
-
-    /// Whether the next document is to be parsed as a lesson. Failures make lessons rare: at most one in a thousand documents.
-    #[inline]
-    pub(super) fn learns(&mut self, frame: &Frame<'_>) -> bool {
-        let long = |text: &str| text.len() > LONGEST;
-        if self.off || long(frame.data) || frame.event.is_some_and(long) {
-            return false;
-        }
-        if self.pause > 0 {
-            self.pause -= 1;
-            return false;
-        }
-        true
-    }
-
-    /// Parses a document as a lesson: `parse` gets a cursor that keeps a log, and a sink that listens, and tells whether the
-    /// epoch is still the same.
-    #[cold]
-    pub(super) fn learn<E>(
-        &mut self,
-        frame: &Frame<'_>,
-        epoch: u32,
-        sink: &mut dyn DeltaSink,
-        parse: impl FnOnce(Cursor<'_>, &mut dyn DeltaSink) -> Result<bool, E>,
-    ) -> Result<(), E> {
-        self.remembered(epoch);
-        let mut listener = Listener {
-            sink,
-            data: frame.data,
-            heard: Listened::Nothing,
-        };
-        self.log.skipped.clear();
-        self.log.integers.clear();
-        self.log.escaped.clear();
-        let log = RefCell::new(std::mem::take(&mut self.log));
-        let parsed = parse(Cursor::logged(frame.data, &log), &mut listener);
-        self.log = log.into_inner();
-        let same_epoch = parsed?;
-        let (Listened::One(said, piece), true) = (listener.heard, same_epoch) else {
-            return Ok(());
-        };
-        let Some(text) = piece.place(frame.data, &self.log) else {
-            return Ok(());
-        };
-        let lesson = Lesson::new(frame, said, text, &self.log);
-        let memory = self
-            .last
-            .as_deref()
-            .and_then(|last| Memory::of(last, &lesson));
-        self.last = Some(Box::new(lesson));
-        match memory {
-            Some(memory) => {
-                self.failures = 0;
-                self.memories.insert(0, memory);
-                self.memories.truncate(MEMORIES);
-            }
-            None => {
-                self.failures += 1;
-                // Then two lessons, as one alone teaches nothing, and a longer pause.
-                if self.failures >= PATIENCE && self.failures.is_multiple_of(2) {
-                    self.pause = 32 << ((self.failures - PATIENCE).min(12) / 2);
-                }
-            }
-        }
-        Ok(())
     }
 }

@@ -5,11 +5,18 @@ use super::piece::Piece;
 use crate::error::Error;
 use crate::framing::{Frame, FrameSink, Origin, clear, give, over_limit};
 
-/// A field's value, copied because its chunk is gone or because it has several lines.
+/// Fields of the open event that were copied.
 #[derive(Debug, Default)]
 pub(super) struct Held {
-    pub(super) is_set: bool,
-    pub(super) bytes: Vec<u8>,
+    event: Value,
+    data: Value,
+}
+
+/// A field's value, copied because its chunk is gone or because it has several lines.
+#[derive(Debug, Default)]
+struct Value {
+    is_set: bool,
+    bytes: Vec<u8>,
 }
 
 /// The fields of the open event that still lie in the chunk.
@@ -42,21 +49,23 @@ impl Sse {
     ) -> Result<(), Error> {
         let value = value.without_space();
         let limit = self.limits.frame;
-        if here.data.is_none() && !self.data.is_set {
+        let before = self.held.as_ref().is_some_and(|held| held.data.is_set);
+        if here.data.is_none() && !before {
             if value.bytes.len() > limit {
                 return Err(over_limit("an event's data", limit, at));
             }
             here.data = Some(value);
             return Ok(());
         }
+        let data = &mut self.held.get_or_insert_default().data;
         if let Some(first) = here.data.take() {
-            self.data.set(first.bytes);
+            data.set(first.bytes);
         }
-        if self.data.bytes.len() + 1 + value.bytes.len() > limit {
+        if data.bytes.len() + 1 + value.bytes.len() > limit {
             return Err(over_limit("an event's data", limit, at));
         }
-        self.data.bytes.push(b'\n');
-        self.data.bytes.extend_from_slice(value.bytes);
+        data.bytes.push(b'\n');
+        data.bytes.extend_from_slice(value.bytes);
         Ok(())
     }
 
@@ -69,14 +78,16 @@ impl Sse {
         sink: &mut impl FrameSink,
     ) {
         let (event, data) = (here.event.take(), here.data.take());
-        if let Some(data) = data.or(self.data.get()) {
+        let held = self.held.as_deref();
+        let held_data = held.and_then(|held| held.data.get());
+        if let Some(data) = data.or(held_data) {
             let from = self
                 .start
                 .checked_sub(here.base)
-                .filter(|_| !self.data.is_set && !self.mixed);
+                .filter(|_| held_data.is_none() && !self.mixed);
             let raw = from.and_then(|from| here.lines.get(usize::try_from(from).ok()?..));
             let event = event
-                .or(self.event.get())
+                .or(held.and_then(|held| held.event.get()))
                 .filter(|event| !event.bytes.is_empty());
             let origin = if self.exception {
                 Origin::Exception
@@ -110,22 +121,34 @@ impl Sse {
         self.in_event = false;
         self.exception = false;
         self.mixed = false;
-        self.event.clear();
-        self.data.clear();
+        if let Some(held) = &mut self.held {
+            held.event.clear();
+            held.data.clear();
+        }
     }
 
     /// Copies what the open event has in the chunk, before the chunk goes.
     pub(super) fn keep(&mut self, here: Here<'_>) {
         if let Some(event) = here.event {
-            self.event.set(event.bytes);
+            let held = self.held.get_or_insert_default();
+            held.event.set(event.bytes);
         }
         if let Some(data) = here.data {
-            self.data.set(data.bytes);
+            let held = self.held.get_or_insert_default();
+            held.data.set(data.bytes);
         }
     }
 }
 
+#[cfg(test)]
 impl Held {
+    /// Bytes that its buffers take up.
+    pub(super) fn capacity(&self) -> usize {
+        self.event.bytes.capacity() + self.data.bytes.capacity()
+    }
+}
+
+impl Value {
     fn get(&self) -> Option<Piece<'_>> {
         self.is_set.then_some(Piece::unchecked(&self.bytes))
     }

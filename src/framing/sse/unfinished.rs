@@ -62,7 +62,7 @@ impl Unfinished {
     }
 
     #[cfg(test)]
-    pub(super) fn buffer(&self) -> &Vec<u8> {
-        &self.0
+    pub(super) fn capacity(&self) -> usize {
+        self.0.capacity()
     }
 }
