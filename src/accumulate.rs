@@ -6,6 +6,7 @@
 
 mod close;
 mod fields;
+mod notes;
 mod open;
 mod pieces;
 mod queue;
@@ -16,8 +17,6 @@ mod trace;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use smallvec::SmallVec;
-
 use crate::anomaly::AnomalyKind;
 use crate::arguments::ProblemKind;
 use crate::call::PartialCall;
@@ -25,9 +24,10 @@ use crate::config::{self, Config, EmitWhen};
 use crate::delta::{CallKey, ClosedBy, Delta, DeltaSink, FinishMeaning, Pieces, TextKind};
 use crate::error::{Error, ErrorKind};
 use crate::event::{End, FinishReason};
-use crate::slots::{SlotId, Slots};
+use crate::slots::Slots;
 
-use open::{Ledger, Open};
+use notes::Notes;
+use open::Open;
 pub use queue::Events;
 use queue::{Queue, Queued};
 
@@ -56,21 +56,13 @@ pub struct Accumulator {
     /// Byte offset of the provider event being read.
     offset: u64,
     state: State,
-    /// What each choice's model said of its end.
-    reasons: Vec<(u32, FinishReason)>,
     /// A high surrogate half at the end of the last text of this choice and kind.
     half: Option<(u32, TextKind, u16)>,
     /// The public ids given so far.
     ids: Option<Box<HashSet<String>>>,
-    /// The newest call of each choice.
-    newest: SmallVec<[(u32, SlotId); 1]>,
     arguments_bytes: usize,
-    ledger: Ledger,
-    /// An event was lost: the stream cannot end clean.
-    undecodable: Option<Box<(u64, String)>>,
-    /// The provider reported an error and may go on.
-    fault: Option<Error>,
-    stray: Option<Box<str>>,
+    /// None while there is nothing to note.
+    notes: Option<Box<Notes>>,
     end: Option<End>,
 }
 
@@ -130,15 +122,10 @@ impl Accumulator {
             queue: Queue::default(),
             offset: 0,
             state: State::Running,
-            reasons: Vec::new(),
             half: None,
             ids: None,
-            newest: SmallVec::new(),
             arguments_bytes: 0,
-            ledger: Ledger::default(),
-            undecodable: None,
-            fault: None,
-            stray: None,
+            notes: None,
             end: None,
         }
     }
@@ -205,7 +192,8 @@ impl Accumulator {
         if self.state == State::Over {
             return;
         }
-        if let Some(fault) = self.fault.take() {
+        let notes = self.notes.as_mut();
+        if let Some(fault) = notes.and_then(|notes| notes.fault.take()) {
             return self.abort(fault);
         }
         self.end_text();
@@ -215,13 +203,15 @@ impl Accumulator {
             State::Running | State::Over => ClosedBy::Unconfirmed,
         };
         self.close_all(None, by);
-        let failed = self.reasons.iter().find(|(_, reason)| {
+        let unnoted = Notes::default();
+        let notes = self.notes.as_deref().unwrap_or(&unnoted);
+        let failed = notes.reasons.iter().find(|(_, reason)| {
             matches!(
                 reason.meaning,
                 FinishMeaning::Error | FinishMeaning::MalformedCall
             )
         });
-        let error = if let Some((offset, problem)) = self.undecodable.as_deref() {
+        let error = if let Some((offset, problem)) = &notes.undecodable {
             Some(Error::new(ErrorKind::Undecodable, *offset, problem.clone()))
         } else if let Some((_, reason)) = failed {
             Some(Error::new(
@@ -231,14 +221,14 @@ impl Accumulator {
             ))
         } else if by == ClosedBy::Unconfirmed {
             let mut message = "the body ended without a terminal signal".to_owned();
-            if let Some(stray) = &self.stray {
+            if let Some(stray) = &notes.stray {
                 message = format!("{message}; it held the text: {stray}");
             }
             Some(Error::new(ErrorKind::Truncated, self.offset, message))
         } else {
             None
         };
-        let cut = self
+        let cut = notes
             .reasons
             .iter()
             .any(|(_, reason)| reason.meaning == FinishMeaning::Length);
@@ -356,7 +346,7 @@ impl Accumulator {
     /// ```
     #[must_use]
     pub fn anomalies(&self) -> &[(AnomalyKind, u64)] {
-        &self.ledger.counts
+        self.notes.as_ref().map_or(&[], |notes| &notes.counts)
     }
 
     /// Where the deltas that follow stand in the body, for errors and evidence. One provider event has one offset.
@@ -454,17 +444,20 @@ impl Accumulator {
                 let error = Error::new(ErrorKind::Provider, self.offset, message)
                     .with_code(code.map(str::to_owned));
                 // The first report is the one that tells; a second of the same failure is no second error.
-                let error = self.fault.take().unwrap_or(error);
+                let fault = &mut self.notes.get_or_insert_default().fault;
+                let error = fault.take().unwrap_or(error);
                 if last {
                     self.abort(error);
                 } else {
-                    self.fault = Some(error);
+                    *fault = Some(error);
                 }
             }
             Delta::Undecodable { problem } => {
                 self.anomaly(AnomalyKind::UndecodableEvent, None);
-                self.undecodable
-                    .get_or_insert_with(|| Box::new((self.offset, problem.to_owned())));
+                let notes = self.notes.get_or_insert_default();
+                notes
+                    .undecodable
+                    .get_or_insert_with(|| (self.offset, problem.to_owned()));
                 for slot in self.calls.0.iter_mut().flatten() {
                     // Text may be missing from every call that can still grow.
                     if !slot.call.is_whole() || slot.call.is_empty_object() {
@@ -474,7 +467,8 @@ impl Accumulator {
             }
             Delta::Stray { text } => {
                 self.anomaly(AnomalyKind::StrayText, None);
-                self.stray.get_or_insert_with(|| text.into());
+                let notes = self.notes.get_or_insert_default();
+                notes.stray.get_or_insert_with(|| text.to_owned());
             }
             Delta::Anomaly(kind) => self.anomaly(kind, None),
             Delta::Call(_) | Delta::Arguments { .. } | Delta::Text { .. } => {}
@@ -497,7 +491,8 @@ impl Accumulator {
             text: bounded(reason),
             native: native.map(bounded),
         };
-        match self.reasons.iter_mut().find(|(of, _)| *of == choice) {
+        let reasons = &mut self.notes.get_or_insert_default().reasons;
+        match reasons.iter_mut().find(|(of, _)| *of == choice) {
             // Of several reasons the more telling one wins (Q56); an unchanged one is not said again.
             Some((_, held)) if *held == reason => {}
             Some((_, held)) => {
@@ -507,7 +502,7 @@ impl Accumulator {
                 self.queue.push(Queued::Finished(choice, reason));
             }
             None => {
-                self.reasons.push((choice, reason.clone()));
+                reasons.push((choice, reason.clone()));
                 self.queue.push(Queued::Finished(choice, reason));
             }
         }

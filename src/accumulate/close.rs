@@ -22,7 +22,9 @@ impl Accumulator {
         }
         // Its labels start over.
         self.slots = None;
-        self.reasons.clear();
+        if let Some(notes) = &mut self.notes {
+            notes.reasons.clear();
+        }
         self.state = State::Running;
     }
 
@@ -40,11 +42,11 @@ impl Accumulator {
 
     pub(super) fn close_all(&mut self, choice: Option<u32>, by: ClosedBy) {
         // After an error only a call's own close vouches for it.
-        let by = if self.fault.is_some() {
-            ClosedBy::Error
-        } else {
-            by
-        };
+        let failed = self
+            .notes
+            .as_ref()
+            .is_some_and(|notes| notes.fault.is_some());
+        let by = if failed { ClosedBy::Error } else { by };
         let vouched = by.vouches();
         // The mirrors are found before anything ends: both texts are still here.
         let mirrors: SmallVec<[SlotId; 4]> = (0..self.calls.0.len())
@@ -104,15 +106,12 @@ impl Accumulator {
         };
         let (choice, index, mut told) = (slot.call.choice, slot.call.index(), slot.told);
         let said = slot.said;
-        let reason = self
-            .reasons
-            .iter()
-            .find(|(of, _)| *of == choice)
-            .map(|(_, reason)| reason);
+        let notes = self.notes.as_ref();
+        let reason = notes.and_then(|notes| notes.reason(choice));
         let meaning = reason.map(|reason| reason.meaning);
         // A reason that says the answer was cut means the newest call (11.6). A whole object stays whole all the same.
         let cut = slot.call.is_cut()
-            || self.newest.contains(&(choice, at))
+            || notes.is_some_and(|notes| notes.newest.contains(&(choice, at)))
                 && matches!(
                     meaning,
                     Some(FinishMeaning::Length | FinishMeaning::Filtered | FinishMeaning::Error)
@@ -158,7 +157,7 @@ impl Accumulator {
             && call.state() == CallState::Truncated;
         let lie = lies.then_some(AnomalyKind::LyingFinish);
         for kind in anomalies.into_iter().chain([lie]).flatten() {
-            self.ledger.count(kind);
+            self.notes.get_or_insert_default().count(kind);
             if told.first(kind) {
                 self.queue.push(Queued::Anomaly(Anomaly {
                     kind,

@@ -34,13 +34,6 @@ pub(super) struct Slot {
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Told(u64);
 
-/// How often each kind of anomaly was seen.
-#[derive(Debug, Default)]
-pub(super) struct Ledger {
-    pub(super) counts: Vec<(AnomalyKind, u64)>,
-    pub(super) told: Told,
-}
-
 impl Told {
     /// Whether this is the first time.
     pub(super) fn first(&mut self, kind: AnomalyKind) -> bool {
@@ -48,15 +41,6 @@ impl Told {
         let first = self.0 & bit == 0;
         self.0 |= bit;
         first
-    }
-}
-
-impl Ledger {
-    pub(super) fn count(&mut self, kind: AnomalyKind) {
-        match self.counts.iter_mut().find(|(of, _)| *of == kind) {
-            Some((_, count)) => *count += 1,
-            None => self.counts.push((kind, 1)),
-        }
     }
 }
 
@@ -78,11 +62,12 @@ impl Open {
 
 impl Accumulator {
     pub(super) fn anomaly(&mut self, kind: AnomalyKind, at: Option<SlotId>) {
-        self.ledger.count(kind);
+        let notes = self.notes.get_or_insert_default();
+        notes.count(kind);
         let (told, call) = match at.and_then(|at| self.calls.0.get_mut(at)) {
             Some(Some(slot)) => (&mut slot.told, Some(slot.call.index())),
             _ => (
-                &mut self.ledger.told,
+                &mut notes.told,
                 at.and_then(|at| u32::try_from(at).ok()).map(CallIndex),
             ),
         };

@@ -146,9 +146,10 @@ impl Accumulator {
             mirrors,
             told: Told::default(),
         })));
-        match self.newest.iter_mut().find(|(of, _)| *of == choice) {
+        let newest = &mut self.notes.get_or_insert_default().newest;
+        match newest.iter_mut().find(|(of, _)| *of == choice) {
             Some(newest) => newest.1 = slot,
-            None => self.newest.push((choice, slot)),
+            None => newest.push((choice, slot)),
         }
         Some(slot)
     }

@@ -30,8 +30,8 @@ pub(super) fn decoder() -> Box<dyn Decoder> {
 #[derive(Debug, Default)]
 struct Bedrock {
     converse: Converse,
-    /// Reads what an Invoke stream envelopes.
-    anthropic: Json<Anthropic>,
+    /// Reads what an Invoke stream envelopes. None until there is such.
+    anthropic: Option<Box<Json<Anthropic>>>,
     /// Holds the decoded bytes of one `chunk`.
     bytes: Vec<u8>,
     /// Counts the chunks: what one says does not stand in its document.
@@ -124,7 +124,7 @@ impl Bedrock {
         let text = String::from_utf8_lossy(&self.bytes);
         let lossy = matches!(text, std::borrow::Cow::Owned(_));
         if !is_wrapped(&text) {
-            return self.anthropic.decode(
+            return self.anthropic.get_or_insert_default().decode(
                 Frame {
                     data: &text,
                     event: None,

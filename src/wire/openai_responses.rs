@@ -43,7 +43,8 @@ struct OpenAiResponses {
     seen: Seen,
     /// A call was told that the caller must answer.
     asks: bool,
-    told: Told,
+    /// None until a text is told.
+    told: Option<Box<Told>>,
     /// Counts the events that are no pieces: each may change what the next piece says.
     epoch: u32,
     /// Holds a decoded text while it is spoken.
@@ -189,7 +190,10 @@ impl OpenAiResponses {
             _ => event.whole,
         };
         if let Some(text) = text.filter(|text| !text.raw.is_empty())
-            && self.told.may_tell(kind, event.output_index, source)
+            && self
+                .told
+                .get_or_insert_default()
+                .may_tell(kind, event.output_index, source)
         {
             sink.delta(&Delta::Text {
                 choice: 0,
@@ -207,7 +211,10 @@ impl OpenAiResponses {
             item.and_then(|item| Some((item, CallItem::new(item, event.output_index)?)))
         else {
             // A call says nothing of the texts under its index: their item may still be open (R19).
-            return self.told.begin_item(event.output_index);
+            if let Some(told) = &mut self.told {
+                told.begin_item(event.output_index);
+            }
+            return;
         };
         let who = call.identity();
         let repeated = self.seen.announced(&who);
@@ -280,7 +287,12 @@ impl OpenAiResponses {
                 .iter()
                 .filter(|(found, text)| *found == kind && !text.raw.is_empty())
                 .peekable();
-            if of_kind.peek().is_some() && self.told.may_tell(kind, index, Source::Item) {
+            if of_kind.peek().is_some()
+                && self
+                    .told
+                    .get_or_insert_default()
+                    .may_tell(kind, index, Source::Item)
+            {
                 for (_, text) in of_kind {
                     sink.delta(&Delta::Text {
                         choice: 0,
@@ -326,7 +338,8 @@ impl OpenAiResponses {
         };
         let failed = matches!(outcome, "failed" | "cancelled");
         // The places of a snapshot need not be those of the events, so a kind of text is told from there only if none of it was.
-        let told = self.told.kinds();
+        let told = self.told.as_ref();
+        let told = told.map(|told| told.kinds()).unwrap_or_default();
         for (item, at) in response.output.iter().zip(0..) {
             if item.texts().iter().all(|(kind, _)| !told.contains(kind)) {
                 self.speak_texts(item, Some(at), sink);

@@ -26,7 +26,7 @@ pub(super) struct Seen {
     /// The newest call under an index.
     by_index: BTreeMap<i64, usize>,
     /// The newest call under a call id or item id, former ones of a drifting id included.
-    by_id: HashMap<String, usize>,
+    by_id: BTreeMap<String, usize>,
     /// Two calls were open under one index: a piece is told by its item id first.
     shadowed: bool,
 }
