@@ -14,7 +14,6 @@ mod take;
 mod text;
 mod trace;
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::anomaly::AnomalyKind;
@@ -58,8 +57,6 @@ pub struct Accumulator {
     state: State,
     /// A high surrogate half at the end of the last text of this choice and kind.
     half: Option<(u32, TextKind, u16)>,
-    /// The public ids given so far.
-    ids: Option<Box<HashSet<String>>>,
     arguments_bytes: usize,
     /// None while there is nothing to note.
     notes: Option<Box<Notes>>,
@@ -123,7 +120,6 @@ impl Accumulator {
             offset: 0,
             state: State::Running,
             half: None,
-            ids: None,
             arguments_bytes: 0,
             notes: None,
             end: None,

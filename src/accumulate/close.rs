@@ -189,7 +189,7 @@ impl Accumulator {
         let by_table = slot.by_table;
         if let Some(id) = slot.call.id.clone() {
             if slot.public_id.as_ref() == Some(&id)
-                || self.ids.get_or_insert_default().insert(id.clone())
+                || self.notes.get_or_insert_default().ids.insert(id.clone())
             {
                 return (id, false);
             }
@@ -203,7 +203,7 @@ impl Accumulator {
             if attempt >= 8 {
                 id = format!("{id}_{at}_{attempt}");
             }
-            if self.ids.get_or_insert_default().insert(id.clone()) {
+            if self.notes.get_or_insert_default().ids.insert(id.clone()) {
                 return (id, true);
             }
         }

@@ -1,5 +1,7 @@
 //! What is noted of a stream and asked for at its end, or seldom.
 
+use std::collections::HashSet;
+
 use smallvec::SmallVec;
 
 use super::open::Told;
@@ -14,6 +16,8 @@ pub(super) struct Notes {
     pub(super) reasons: Vec<(u32, FinishReason)>,
     /// The newest call of each choice.
     pub(super) newest: SmallVec<[(u32, SlotId); 1]>,
+    /// The public ids given so far.
+    pub(super) ids: HashSet<String>,
     /// How often each kind of anomaly was seen.
     pub(super) counts: Vec<(AnomalyKind, u64)>,
     /// The kinds that were told of the stream, not of a call.

@@ -287,7 +287,7 @@ impl Accumulator {
             return;
         };
         slot.started = true;
-        let ids = self.ids.get_or_insert_default();
+        let ids = &mut self.notes.get_or_insert_default().ids;
         let id = slot.call.id.as_deref().filter(|&id| !ids.contains(id));
         if let Some(id) = id {
             ids.insert(id.to_owned());

@@ -51,9 +51,9 @@ pub(super) struct Echo {
 struct Past {
     /// The most recently heard first.
     memories: Vec<Memory>,
-    /// The document that was parsed last in a lesson, if that taught nothing.
+    /// The document that was parsed last in a lesson.
     last: Option<Box<Lesson>>,
-    /// Kept for its buffers.
+    /// Kept for its buffers while nothing was learned.
     log: Log,
     /// The decoder's epoch that all of this is of.
     epoch: u32,
@@ -186,16 +186,15 @@ impl Echo {
         let lesson = Lesson::new(frame, said, text, &past.log);
         let last = past.last.as_deref();
         let memory = last.and_then(|last| Memory::of(last, &lesson));
+        past.last = Some(Box::new(lesson));
         match memory {
             Some(memory) => {
-                // What taught is not needed any more.
-                (past.last, past.log) = (None, Log::default());
+                past.log = Log::default();
                 past.failures = 0;
                 past.memories.insert(0, memory);
                 past.memories.truncate(MEMORIES);
             }
             None => {
-                past.last = Some(Box::new(lesson));
                 past.failures += 1;
                 // Then two lessons, as one alone teaches nothing, and a longer pause.
                 if past.failures >= PATIENCE && past.failures.is_multiple_of(2) {
