@@ -54,15 +54,14 @@ fn next_marked(bytes: &[u8], at: usize, marks: impl Fn(&Block) -> u32) -> usize 
     }
 }
 
-/// Two blocks, and where in them the first quote, backslash or control character is.
+/// As [`specials`], of four blocks.
 #[inline(always)]
-pub(super) fn special_of_two(bytes: &[u8], at: usize) -> Option<(&[u8; 2 * WIDTH], Option<usize>)> {
-    let blocks: &[u8; 2 * WIDTH] = bytes.get(at..)?.first_chunk()?;
-    let found = specials(blocks.first_chunk()?) | specials(blocks.last_chunk()?) << WIDTH;
-    Some((
-        blocks,
-        (found != 0).then_some(found.trailing_zeros() as usize),
-    ))
+pub(super) fn specials_of_four(bytes: &[u8; 4 * WIDTH]) -> u64 {
+    let (blocks, _) = bytes.as_chunks();
+    let blocks = blocks.iter().rev();
+    blocks.fold(0, |found, block| {
+        found << WIDTH | u64::from(specials(block))
+    })
 }
 
 /// How many bytes of plain content come before the first that is not, if it is among the first sixteen.
@@ -97,42 +96,89 @@ pub(super) fn short_digits(bytes: &[u8]) -> Option<usize> {
 }
 
 /// Passes over string content that begins at `at`, escapes and all: where its closing quote is, or else where to go on byte by
-/// byte, which is at a byte that needs a closer look (a `\u`, what no string may hold) or in the last few bytes, never behind
-/// the first half of an escape.
-///
-/// A run of backslashes escapes the byte after it if its length is odd. Adding the runs' first bits to the runs carries a bit
-/// to the byte after each; whether that is an odd number of bytes on is told by the two bits being of different parity. No
-/// branch depends on where the escapes lie.
+/// byte, which is at a byte that needs a closer look (a control character, the backslash of what is no simple escape) or in the
+/// last few bytes, never behind the first half of an escape.
 pub(super) fn string_end(bytes: &[u8], mut at: usize) -> Result<usize, usize> {
-    const EVEN: u32 = 0x5555_5555;
-    // The last byte of the block before escapes the first of this one.
-    let mut pending = 0;
-    while let Some(block) = first_block(bytes, at) {
+    let mut pending = false;
+    let mut few = true;
+    loop {
+        // A short string ends in the first block; four at once take little longer than one.
+        let four = bytes.get(at..).and_then(<[u8]>::first_chunk::<64>);
+        let (length, found) = match (four.filter(|_| !few), first_block(bytes, at)) {
+            (Some(four), _) => {
+                let (blocks, _) = four.as_chunks();
+                (four.len(), look(blocks, &mut pending))
+            }
+            (None, Some(block)) => (block.len(), look(&[*block], &mut pending)),
+            (None, None) => return Err(at - usize::from(pending)),
+        };
+        few = false;
+        match found {
+            Some(Look::End(place)) => return Ok(at + place),
+            Some(Look::Odd(place)) => return Err(at + place),
+            Some(Look::OddEscape(place)) => return Err(at + place - 1),
+            None => at += length,
+        }
+    }
+}
+
+/// What is found in some blocks, and where.
+enum Look {
+    /// The closing quote.
+    End(usize),
+    /// A control character.
+    Odd(usize),
+    /// What follows a backslash and is no simple escape.
+    OddEscape(usize),
+}
+
+/// Looks at up to four blocks; `pending` tells whether the byte before them escapes their first, and then the same of the last.
+///
+/// The blocks' bits end at the highest one. A run of backslashes escapes the byte after it if its length is odd. Adding the runs'
+/// first bits to the runs carries a bit to the byte after each; whether that is an odd number of bytes on is told by the two
+/// bits being of different parity. No branch depends on where the escapes lie.
+#[inline(always)]
+fn look(blocks: &[Block], pending: &mut bool) -> Option<Look> {
+    const EVEN: u64 = 0x5555_5555_5555_5555;
+    let (mut quotes, mut backslashes, mut controls, mut simple) = (0u64, 0u64, 0u64, 0u64);
+    for block in blocks {
         let chunk = u8x16::new(*block);
         let is = |byte| chunk.cmp_eq(u8x16::splat(byte));
-        let mask = |lanes: u8x16| lanes.move_mask() as u32;
-        let backslashes = mask(is(b'\\'));
-        let runs = backslashes & !pending;
-        let first = runs & !(runs << 1);
-        let after = |first| (runs + first) & !runs;
-        let odd = (after(first & EVEN) & !EVEN) | (after(first & !EVEN) & EVEN);
-        let escaped = odd | (pending & !backslashes);
-        let ends = mask(is(b'"')) & !escaped;
-        let inside = ends.wrapping_sub(1) & !ends & 0xffff;
-        let controls = mask(chunk.min(u8x16::splat(0x1f)).cmp_eq(chunk));
-        let simple = (is(b'"') | is(b'\\') | is(b'/'))
-            | (is(b'b') | is(b'f') | is(b'n'))
-            | (is(b'r') | is(b't'));
-        if (controls | (escaped & !mask(simple))) & inside != 0 {
-            break;
-        }
-        if ends != 0 {
-            return Ok(at + ends.trailing_zeros() as usize);
-        }
-        pending = odd >> WIDTH;
-        at += WIDTH;
+        let next = |marks: u64, lanes: u8x16| {
+            (marks >> WIDTH) | (lanes.move_mask() as u64) << (64 - WIDTH)
+        };
+        let (quote, backslash) = (is(b'"'), is(b'\\'));
+        // `b` and `f` differ in one bit.
+        let b_or_f = (chunk & u8x16::splat(!4)).cmp_eq(u8x16::splat(b'b'));
+        let others = (is(b'/') | is(b'n')) | (is(b'r') | is(b't'));
+        quotes = next(quotes, quote);
+        backslashes = next(backslashes, backslash);
+        controls = next(controls, chunk.min(u8x16::splat(0x1f)).cmp_eq(chunk));
+        simple = next(simple, (quote | backslash) | (b_or_f | others));
     }
-    Err(at - pending as usize)
+    let before = 64 - blocks.len() * WIDTH;
+    let escaped_first = u64::from(*pending) << before;
+    let runs = backslashes & !escaped_first;
+    let first = runs & !(runs << 1);
+    let (after_even, _) = runs.overflowing_add(first & EVEN);
+    // A run that begins at an odd place and reaches the end has an odd length: the end is an even place.
+    let (after_odd, reaches_end) = runs.overflowing_add(first & !EVEN);
+    let escaped = (after_even & !runs & !EVEN) | (after_odd & !runs & EVEN) | escaped_first;
+    *pending = reaches_end;
+    let ends = quotes & !escaped;
+    let inside = ends.wrapping_sub(1) & !ends;
+    let odd = (controls | (escaped & !simple)) & inside;
+    let place = |marks: u64| marks.trailing_zeros() as usize - before;
+    if odd != 0 {
+        let is_escaped = odd & odd.wrapping_neg() & escaped != 0;
+        let place = place(odd);
+        return Some(if is_escaped {
+            Look::OddEscape(place)
+        } else {
+            Look::Odd(place)
+        });
+    }
+    (ends != 0).then(|| Look::End(place(ends)))
 }
 
 #[inline(always)]

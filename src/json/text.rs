@@ -144,16 +144,23 @@ pub(super) fn escape(bytes: &[u8], at: usize, high: u16) -> Escape {
 /// What a backslash and this letter stand for; `None` for `u` and for what is no escape.
 #[inline]
 pub(super) fn simple_escape(letter: u8) -> Option<u8> {
-    Some(match letter {
-        b'"' | b'\\' | b'/' => letter,
-        b'b' => 0x08,
-        b'f' => 0x0c,
-        b'n' => b'\n',
-        b'r' => b'\r',
-        b't' => b'\t',
-        _ => return None,
-    })
+    // A look at a table, as the letters of a text come in no order that a branch could foresee.
+    let byte = SIMPLE_ESCAPES.get(usize::from(letter)).copied()?;
+    (byte != 0).then_some(byte)
 }
+
+/// What each letter stands for after a backslash; 0 where it is no simple escape.
+#[allow(clippy::indexing_slicing, reason = "it is done by the compiler")]
+const SIMPLE_ESCAPES: [u8; 256] = {
+    let mut table = [0; 256];
+    let (letters, bytes) = (b"\"\\/bfnrt", b"\"\\/\x08\x0c\n\r\t");
+    let mut at = 0;
+    while at < letters.len() {
+        table[letters[at] as usize] = bytes[at];
+        at += 1;
+    }
+    table
+};
 
 /// The unit that four digits spell.
 pub(super) fn hex4(digits: &[u8]) -> Option<u16> {

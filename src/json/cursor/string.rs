@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::delta::Fragment;
 use crate::json::block::{
-    next_not_plain_ascii, next_special, short_digits, short_plain_block, special_of_two,
+    next_not_plain_ascii, next_special, short_digits, short_plain_block, specials_of_four,
 };
 use crate::json::text::{UNICODE_ESCAPE, hex4, simple_escape};
 
@@ -88,25 +88,13 @@ pub(crate) enum Stop {
 }
 
 /// Appends what the content of a string says from `at` on, and tells where and why it stopped. UTF-8 is not looked at.
-///
-/// Two blocks are copied before it is known how much of them counts: a copy of fixed length costs less than one of the right
-/// length, and most so long pieces of source code hold an escape, so that the branch on none is foreseen.
 #[inline]
 pub(crate) fn decode(bytes: &[u8], mut at: usize, out: &mut Vec<u8>) -> (usize, Stop) {
     loop {
-        if let Some((blocks, found)) = special_of_two(bytes, at) {
-            out.extend_from_slice(blocks);
-            let run = found.unwrap_or(blocks.len());
-            out.truncate(out.len() - (blocks.len() - run));
-            at += run;
-            if found.is_none() {
-                continue;
-            }
-        } else {
-            let end = next_special(bytes, at);
-            out.extend_from_slice(bytes.get(at..end).unwrap_or_default());
-            at = end;
-        }
+        at = decode_blocks(bytes, at, out);
+        let end = next_special(bytes, at);
+        out.extend_from_slice(bytes.get(at..end).unwrap_or_default());
+        at = end;
         match bytes.get(at..) {
             Some([b'"', ..]) => return (at, Stop::Quote),
             None | Some([]) => return (at, Stop::End),
@@ -138,6 +126,64 @@ pub(crate) fn decode(bytes: &[u8], mut at: usize, out: &mut Vec<u8>) -> (usize, 
             _ => return (at, Stop::Fault),
         }
     }
+}
+
+/// Bytes that are looked at together, and as many after them: a run that begins among the first ends among all.
+const BLOCKS: usize = 64;
+
+/// Decodes from `at` on up to where a closer look is needed: at the quote, at a `\u`, at what no string may hold, or close to the
+/// end. Gives where that is.
+///
+/// The special bytes of a block are found at once, and each run between two of them is copied in one length, whatever its own:
+/// what is too much is written over. So neither the search nor the copy waits for the one before, and nothing but the kind of a
+/// special byte is asked for.
+#[inline]
+fn decode_blocks(bytes: &[u8], mut at: usize, out: &mut Vec<u8>) -> usize {
+    while let Some(blocks) = bytes
+        .get(at..)
+        .and_then(<[u8]>::first_chunk::<{ 2 * BLOCKS }>)
+    {
+        let base = out.len();
+        out.extend_from_slice(&[0; 2 * BLOCKS]);
+        let Some(room) = out
+            .get_mut(base..)
+            .and_then(<[u8]>::first_chunk_mut::<{ 2 * BLOCKS }>)
+        else {
+            return at;
+        };
+        let mut specials = blocks.first_chunk().map_or(0, specials_of_four);
+        let (mut from, mut to, mut is_plain) = (0, 0, true);
+        while from < BLOCKS {
+            let run = (specials.trailing_zeros() as usize) - from;
+            if let (Some(run), Some(room)) = (
+                blocks.get(from..from + BLOCKS),
+                room.get_mut(to..to + BLOCKS),
+            ) {
+                room.copy_from_slice(run);
+            }
+            (from, to) = (from + run, to + run);
+            if from == BLOCKS {
+                break;
+            }
+            let escape = match blocks.get(from..) {
+                Some([b'\\', letter, ..]) => simple_escape(*letter),
+                _ => None,
+            };
+            let (Some(escape), Some(place)) = (escape, room.get_mut(to)) else {
+                is_plain = false;
+                break;
+            };
+            *place = escape;
+            (from, to) = (from + 2, to + 1);
+            specials &= u64::MAX.checked_shl(from as u32).unwrap_or(0);
+        }
+        out.truncate(base + to);
+        at += from;
+        if !is_plain {
+            break;
+        }
+    }
+    at
 }
 
 fn push(c: char, out: &mut Vec<u8>) {
