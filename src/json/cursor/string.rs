@@ -256,6 +256,55 @@ mod tests {
     }
 
     #[test]
+    fn long_strings_decode_as_serde_json_decodes_them() {
+        let mut seed = 0x1234_5678_u32;
+        let mut next = |bound: usize| {
+            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (seed >> 16) as usize % bound
+        };
+        let parts = [
+            "\\\\",
+            "\\\"",
+            "\\n",
+            "\\/",
+            "\\u00e9",
+            "\\ud83d\\ude00",
+            "plain and more of it",
+            "x",
+            "é",
+            "\\\\\\\\\\\"",
+        ];
+        let rounds = if cfg!(miri) { 20 } else { 5_000 };
+        for _ in 0..rounds {
+            let raw: String = (0..next(60)).map(|_| parts[next(parts.len())]).collect();
+            let expected: String = serde_json::from_str(&format!("\"{raw}\"")).unwrap();
+            // What follows the string makes room for whole blocks.
+            for after in [
+                "\"",
+                "\", and so on, for as long as the blocks are that are looked at together, and a little more, so that they are full, and full again\"",
+            ] {
+                let mut out = b"before".to_vec();
+                let document = format!("{raw}{after}");
+                assert_eq!(
+                    decode(document.as_bytes(), 0, &mut out),
+                    (raw.len(), Stop::Quote),
+                    "{raw}"
+                );
+                assert_eq!(String::from_utf8(out).unwrap(), format!("before{expected}"));
+            }
+            for odd in ["\\x", "\u{1}", "\\ud83d", "\\"] {
+                let mut out = Vec::new();
+                let document = format!("{raw}{odd}{:200}", "");
+                let (at, stop) = decode(document.as_bytes(), 0, &mut out);
+                assert!(
+                    stop != Stop::Quote && stop != Stop::End && at >= raw.len(),
+                    "{raw} {odd}"
+                );
+            }
+        }
+    }
+
+    #[test]
     fn outer_surrogate_halves_are_handed_out_and_inner_ones_replaced() {
         let mut scratch = Vec::new();
         let text = |raw| Text { raw, escaped: true };
