@@ -226,9 +226,17 @@ pub struct CallDelta<'a> {
     /// Bytes that the decoder itself holds for this call, where it gathers what it cannot say yet: they count towards
     /// [`max_total_arguments_bytes`](crate::Config::max_total_arguments_bytes).
     pub held_bytes: usize,
+    /// The whole value that `arguments` gives, where it was read as an object already and serde_json would do so too.
+    pub(crate) object: Option<&'a str>,
 }
 
 impl<'a> CallDelta<'a> {
+    /// Whether `arguments` is the value that was read as an object: another may have been put in its place.
+    #[inline]
+    pub(crate) fn gives_object(&self) -> bool {
+        matches!((self.arguments, self.object), (ArgumentsPart::Whole(text), Some(object)) if std::ptr::eq(text, object))
+    }
+
     /// A delta that says nothing, for choice 0, routed by the table.
     #[must_use]
     #[inline]

@@ -230,7 +230,7 @@ impl Accumulator {
         {
             return self.arguments_limit(length);
         }
-        anomalies[1] = call.take_arguments(delta.arguments);
+        anomalies[1] = call.take_arguments(delta.arguments, delta.gives_object());
         let (length, beside) = (call.raw().len(), call.beside());
         let name_length = call.name.len();
         for kind in anomalies.into_iter().flatten() {
@@ -313,5 +313,35 @@ impl Accumulator {
                 call.damage(ProblemKind::Ambiguous);
             }
         }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::delta::Delta;
+
+    fn completed(delta: CallDelta<'_>) -> crate::call::ToolCall {
+        let mut accumulator = Accumulator::default();
+        accumulator.push(&Delta::Call(delta));
+        accumulator.push(&Delta::End);
+        let mut events = accumulator.events();
+        events.find_map(|event| event.ok()?.into_call()).unwrap()
+    }
+
+    #[test]
+    fn a_value_that_was_read_as_an_object_is_not_read_again_and_any_other_is() {
+        let mut delta = CallDelta::new().index(0).name("get_tide");
+        // It is believed: a decoder gives only what it has read.
+        let claimed = "{no object";
+        delta.arguments = ArgumentsPart::Whole(claimed);
+        delta.object = Some(claimed);
+        assert!(completed(delta).is_usable());
+        // Another text in its place is not.
+        delta.arguments = ArgumentsPart::Whole("{another");
+        assert!(!completed(delta).is_usable());
+        delta.arguments = ArgumentsPart::Fragment(Fragment::new(claimed));
+        assert!(!completed(delta).is_usable());
     }
 }

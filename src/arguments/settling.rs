@@ -170,6 +170,14 @@ impl Arguments {
         }
     }
 
+    /// As [`settle`](Arguments::settle), of a text that was read as an object already. O(1) with the default depth.
+    pub(crate) fn settle_object(text: String, settling: &Settling) -> Self {
+        if settling.max_depth < json::MAX_DEPTH {
+            return Self::settle(text, settling);
+        }
+        Self::usable(text, None, ArgumentsState::Whole, Vec::new())
+    }
+
     /// The repair ladder's reading of a malformed text, if it has one.
     fn repaired(text: &str, settling: &Settling, depth: usize, cut_key: bool) -> Option<Self> {
         let ended_by_itself = settling.blank == Blank::Object;

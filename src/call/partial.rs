@@ -63,6 +63,8 @@ pub struct PartialCall {
     said_from: usize,
     text: String,
     scan: Scan,
+    /// So many bytes are an object's text, which was read as one before it came here; 0 for none.
+    object: usize,
     /// A high surrogate half at the end of the last fragment, waiting for its other half.
     high: Option<u16>,
     /// Where the last fragment begins that opens a value; the text between two such is a prefix of the later one.
@@ -119,6 +121,7 @@ impl PartialCall {
             said_from: 0,
             text: String::new(),
             scan: Scan::default(),
+            object: 0,
             high: None,
             last_value: 0,
             last_is_whole: false,
@@ -318,6 +321,7 @@ impl PartialCall {
     pub(crate) fn end(self, closing: Closing) -> Ended {
         let restated = self.restated.other(&self.text);
         let (text, scan) = (self.text, self.scan);
+        let is_object = self.object > 0 && self.object == text.len();
         let mut anomalies = [None; 2];
         let free_form = self.kind == ToolKind::Custom;
         let arguments = if let Some((why, at)) = self.damaged {
@@ -334,6 +338,7 @@ impl PartialCall {
                 last_value: self.last_value,
                 restated,
                 initial: self.initial,
+                is_object,
             };
             let settled = settle(sources, &closing.settling);
             anomalies[0] = settled

@@ -20,6 +20,8 @@ pub(super) struct Sources {
     pub(super) restated: Option<String>,
     /// The value that stands if nothing else came.
     pub(super) initial: Option<String>,
+    /// The text was read as an object already.
+    pub(super) is_object: bool,
 }
 
 /// The arguments, and whether a restated text said something else than the fragments.
@@ -36,6 +38,7 @@ pub(super) fn settle(sources: Sources, settling: &Settling) -> Settled {
         last_value,
         restated,
         initial,
+        is_object,
     } = sources;
     let mut restated_differs = false;
     let blank = scan.is_blank() || text.trim() == "null";
@@ -76,7 +79,11 @@ pub(super) fn settle(sources: Sources, settling: &Settling) -> Settled {
             duplicate: true,
         };
     }
-    let arguments = Arguments::settle(text, settling);
+    let arguments = if is_object && last_value == 0 {
+        Arguments::settle_object(text, settling)
+    } else {
+        Arguments::settle(text, settling)
+    };
     // The ladder, too, takes one of two equal texts.
     let mut repairs = arguments.repairs().iter();
     let duplicate = repairs.any(|repair| repair.kind == RepairKind::Restated);

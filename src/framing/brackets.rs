@@ -3,7 +3,7 @@
 //! Nothing else of JSON is known here. Kinds of brackets are not matched against each other, so text that is no JSON still
 //! ends somewhere; whether it was JSON is for the reader of the frame to say.
 
-use memchr::memchr2;
+use memchr::memchr;
 
 /// A resumable bracket counter.
 ///
@@ -70,12 +70,16 @@ impl Brackets {
                     }
                 }
                 Cursor::InString => {
-                    let at = memchr2(b'"', b'\\', rest)?;
-                    self.cursor = match rest.get(at) {
-                        Some(b'"') => Cursor::Outside,
-                        _ => Cursor::AfterBackslash,
+                    // Only quotes are looked for: one ends the string unless an odd number of backslashes stands before it.
+                    let quote = memchr(b'"', rest);
+                    let (content, after) = rest.split_at_checked(quote.unwrap_or(rest.len()))?;
+                    let backslashes = content.iter().rev().take_while(|byte| **byte == b'\\');
+                    self.cursor = match (quote, backslashes.count() % 2) {
+                        (Some(_), 0) => Cursor::Outside,
+                        (None, 1) => Cursor::AfterBackslash,
+                        _ => Cursor::InString,
                     };
-                    rest = rest.get(at + 1..)?;
+                    rest = after.get(1..)?;
                 }
                 Cursor::AfterBackslash => {
                     let (_, after) = rest.split_first()?;

@@ -89,9 +89,7 @@ impl<'a> Cursor<'a> {
     /// Whether a text is an object's for certain, as serde_json has it; `false` says nothing. Strings are passed over in blocks.
     pub(crate) fn is_surely_object(text: &str) -> bool {
         let mut cursor = Cursor::new(text);
-        let read =
-            cursor.kind() == Ok(Kind::Object) && cursor.skip().and_then(|()| cursor.end()).is_ok();
-        read && !cursor.doubtful
+        matches!(cursor.raw_object(), Ok((_, true))) && cursor.end().is_ok()
     }
 
     /// A cursor that notes in `log` what it skips.
@@ -275,6 +273,16 @@ impl<'a> Cursor<'a> {
         let from = self.at;
         self.pass()?;
         Ok(self.since(from))
+    }
+
+    /// The raw text of the next value, and whether it is an object's for certain, as serde_json has it; `false` says nothing.
+    pub(crate) fn raw_object(&mut self) -> Step<(&'a str, bool)> {
+        let is_object = self.kind()? == Kind::Object;
+        let before = std::mem::take(&mut self.doubtful);
+        let raw = self.raw()?;
+        let sound = is_object && !self.doubtful;
+        self.doubtful |= before;
+        Ok((raw, sound))
     }
 
     #[inline]

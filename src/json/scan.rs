@@ -74,6 +74,16 @@ impl Scan {
         }
     }
 
+    /// The structure of a text that is an object's, as reading it piece by piece gives it.
+    pub(crate) fn of_object(text: &str) -> Self {
+        let inner = text.trim_matches(|c: char| c.is_ascii_whitespace() || matches!(c, '{' | '}'));
+        Scan {
+            state: State::Whole,
+            filled: !inner.is_empty(),
+            ..Scan::default()
+        }
+    }
+
     #[inline]
     fn step(&mut self, byte: u8) {
         match self.state {
@@ -213,6 +223,20 @@ mod tests {
             "{\"a\":\"\\",
         ] {
             assert!(!scan(text).is_whole(), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_objects_structure_is_the_one_that_reading_it_gives() {
+        for text in [
+            "{}",
+            " { \n} ",
+            r#"{"a":1}"#,
+            "{\"\":{}}\n",
+            r#"{"a":"}{","b":[{},[]]}"#,
+            &format!("{}1{}", r#"{"a":["#.repeat(60), "]}".repeat(60)),
+        ] {
+            assert_eq!(Scan::of_object(text), scan(text), "{text}");
         }
     }
 

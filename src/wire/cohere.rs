@@ -134,6 +134,7 @@ impl Cohere {
             call = call.id(id.as_deref()).name(name.as_deref()).route(route);
             call.key.position = (at, event.calls.len());
             call.arguments = entry.arguments.part(&mut self.scratch);
+            call.object = entry.arguments.object();
             sink.delta(&Delta::Call(call));
         }
     }

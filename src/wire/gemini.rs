@@ -178,6 +178,7 @@ impl Gemini {
             .id(id.as_deref())
             .name(name.as_deref());
         delta.extras = extras;
+        delta.object = call.object;
         // Values or an id without a call to belong to make a call of their own, flagged for want of a name.
         let lone = call.args.is_some() || call.entries.is_some() || id.is_some();
         let opens = (name.is_some() && !same) || (open.is_none() && lone);

@@ -213,9 +213,10 @@ impl GeminiInteractions {
             }
         }
         call.arguments = match step.arguments {
-            Arguments::Value(value) if start => ArgumentsPart::Initial(value),
+            Arguments::Value { raw, .. } if start => ArgumentsPart::Initial(raw),
             arguments => arguments.part(&mut self.scratch),
         };
+        call.object = step.arguments.object();
         sink.delta(&Delta::Call(call));
     }
 }

@@ -154,6 +154,7 @@ impl Ollama {
             Arguments::Absent | Arguments::Null => ArgumentsPart::Whole("{}"),
             arguments => arguments.part(&mut self.scratch),
         };
+        call.object = entry.arguments.object();
         sink.delta(&Delta::Call(call));
         // No label: the call just opened is the newest.
         sink.delta(&Delta::Close {

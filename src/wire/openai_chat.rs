@@ -346,8 +346,9 @@ impl OpenAiChat {
                 ArgumentsPart::None
             }
             Arguments::Text(text) => ArgumentsPart::Fragment(text.fragment(&mut self.scratch)),
-            Arguments::Value(value) => ArgumentsPart::Whole(value),
+            Arguments::Value { raw, .. } => ArgumentsPart::Whole(raw),
         };
+        call.object = entry.arguments.object();
         sink.delta(&Delta::Call(call));
     }
 }

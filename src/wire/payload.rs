@@ -366,7 +366,11 @@ pub(crate) enum Arguments<'a> {
     Null,
     Text(Text<'a>),
     /// An object, or another value that is no text (Q40).
-    Value(&'a str),
+    Value {
+        raw: &'a str,
+        /// For certain; `false` says nothing.
+        is_object: bool,
+    },
 }
 
 impl<'a> Arguments<'a> {
@@ -377,7 +381,10 @@ impl<'a> Arguments<'a> {
                 cursor.skip()?;
                 Arguments::Null
             }
-            _ => Arguments::Value(cursor.raw()?),
+            _ => {
+                let (raw, is_object) = cursor.raw_object()?;
+                Arguments::Value { raw, is_object }
+            }
         })
     }
 
@@ -390,7 +397,15 @@ impl<'a> Arguments<'a> {
             Arguments::Absent | Arguments::Null => ArgumentsPart::None,
             Arguments::Text(text) if text.raw.is_empty() => ArgumentsPart::None,
             Arguments::Text(text) => ArgumentsPart::Fragment(text.fragment(scratch)),
-            Arguments::Value(value) => ArgumentsPart::Whole(value),
+            Arguments::Value { raw, .. } => ArgumentsPart::Whole(raw),
+        }
+    }
+
+    /// The value, where it is an object.
+    pub(crate) fn object(self) -> Option<&'a str> {
+        match self {
+            Arguments::Value { raw, is_object } => Some(raw).filter(|_| is_object),
+            _ => None,
         }
     }
 }

@@ -362,7 +362,7 @@ impl PartialCall {
                 let says = !fragment.text.is_empty() || fragment.high.is_some();
                 says.then_some(AnomalyKind::LateFragment)
             }
-            part => self.take_arguments(part),
+            part => self.take_arguments(part, false),
         }
     }
 

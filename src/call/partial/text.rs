@@ -5,7 +5,17 @@ use super::{PartialCall, replace};
 use crate::anomaly::AnomalyKind;
 use crate::call::settle::says_nothing;
 use crate::delta::{ArgumentsPart, Fragment};
-use crate::json::join_halves;
+use crate::json::{Scan, join_halves};
+
+/// What a part of the text is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Piece,
+    /// A whole value, as the wire says.
+    Whole,
+    /// A whole value that was read as an object.
+    Object,
+}
 
 /// The whole text again, from an event with authority over the fragments.
 #[derive(Debug, Clone)]
@@ -51,12 +61,19 @@ impl PartialCall {
         }
     }
 
-    /// Takes what a delta says of the arguments; tells the liberty it took.
+    /// Takes what a delta says of the arguments, a whole value perhaps that is an object's for certain; tells the liberty it took.
     #[inline]
-    pub(crate) fn take_arguments(&mut self, part: ArgumentsPart<'_>) -> Option<AnomalyKind> {
+    pub(crate) fn take_arguments(
+        &mut self,
+        part: ArgumentsPart<'_>,
+        is_object: bool,
+    ) -> Option<AnomalyKind> {
         match part {
-            ArgumentsPart::Fragment(fragment) => self.append(fragment, false),
-            ArgumentsPart::Whole(text) => self.append(Fragment::new(text), true),
+            ArgumentsPart::Fragment(fragment) => self.append(fragment, Part::Piece),
+            ArgumentsPart::Whole(text) => {
+                let part = if is_object { Part::Object } else { Part::Whole };
+                self.append(Fragment::new(text), part)
+            }
             ArgumentsPart::None => None,
             ArgumentsPart::Initial(text) => {
                 replace(&mut self.initial, text, &mut self.beside);
@@ -80,7 +97,7 @@ impl PartialCall {
         {
             let goes_on = !self.is_whole();
             if goes_on {
-                self.append(Fragment::new(rest), false);
+                self.append(Fragment::new(rest), Part::Piece);
             }
         }
         // Of several restated texts the last that says something counts (R2).
@@ -124,8 +141,8 @@ impl PartialCall {
         fragment.push_to(&mut self.text);
     }
 
-    fn append(&mut self, fragment: Fragment<'_>, whole: bool) -> Option<AnomalyKind> {
-        let from = self.text.len();
+    fn append(&mut self, fragment: Fragment<'_>, part: Part) -> Option<AnomalyKind> {
+        let (from, whole) = (self.text.len(), part != Part::Piece);
         let mut anomaly = None;
         if let Some(high) = self.high {
             if let Some(low) = fragment.low {
@@ -148,7 +165,12 @@ impl PartialCall {
         // A whole value after other text replaces nothing, and nothing replaces the two.
         let alone = whole && (from == 0 || self.last_value == from);
         self.last_is_whole = alone || (self.last_is_whole && fragment.text.trim().is_empty());
-        self.scan.push(self.text.get(from..).unwrap_or_default());
+        if part == Part::Object && from == 0 && anomaly.is_none() {
+            self.scan = Scan::of_object(&self.text);
+            self.object = self.text.len();
+        } else {
+            self.scan.push(self.text.get(from..).unwrap_or_default());
+        }
         anomaly
     }
 

@@ -45,6 +45,8 @@ pub(super) struct Call<'a> {
     pub(super) id: Option<Text<'a>>,
     pub(super) name: Option<Text<'a>>,
     pub(super) args: Option<&'a str>,
+    /// `args`, where it is an object for certain.
+    pub(super) object: Option<&'a str>,
     /// The raw `partialArgs`, checked.
     pub(super) entries: Option<&'a str>,
     pub(super) continues: bool,
@@ -144,7 +146,11 @@ fn read_call<'a>(cursor: &mut Cursor<'a>) -> Result<Call<'a>, Fault> {
         match key {
             b"id" => call.id = cursor.label()?,
             b"name" => call.name = cursor.label()?,
-            b"args" => call.args = Some(cursor.raw()?).filter(|&args| args != "null"),
+            b"args" => {
+                let (raw, is_object) = cursor.raw_object()?;
+                call.args = Some(raw).filter(|&args| args != "null");
+                call.object = call.args.filter(|_| is_object);
+            }
             b"partialArgs" => call.entries = Some(cursor.raw()?).filter(|&raw| raw != "null"),
             b"willContinue" => call.continues = cursor.boolean()?,
             _ => cursor.skip()?,
