@@ -34,24 +34,21 @@ impl<'c> Piece<'c> {
     }
 }
 
-/// The event that begins `text`, if it is what nearly every one is: a `data` line, perhaps an `event` line before it, LF and a
-/// blank line; and its length, if that is at most `limit`. Reading the same lines one by one gives the same event, for more work.
+/// The event that begins `text`, if it is what nearly every one is: a `data` line, perhaps an `event` line before it, LF or CRLF and
+/// a blank line; and its length, if that is at most `limit`. Reading the same lines one by one gives the same event, for more work.
 #[inline]
 pub(super) fn usual_event(text: &str, limit: usize) -> Option<(Frame<'_>, usize)> {
     let line = |text| {
         let at = memchr2(b'\n', b'\r', str::as_bytes(text))?;
         let (line, end) = text.split_at_checked(at)?;
-        Some((
-            line.strip_prefix(' ').unwrap_or(line),
-            end.strip_prefix('\n')?,
-        ))
+        Some((line.strip_prefix(' ').unwrap_or(line), ended(end)?))
     };
     let (event, rest) = match text.strip_prefix("event:") {
         Some(text) => line(text).map(|(event, rest)| (Some(event), rest))?,
         None => (None, text),
     };
     let (data, rest) = line(rest.strip_prefix("data:")?)?;
-    let after = rest.strip_prefix('\n')?;
+    let after = ended(rest)?;
     let length = text.len() - after.len();
     let frame = Frame {
         event: event.filter(|event| !event.is_empty()),
@@ -59,6 +56,12 @@ pub(super) fn usual_event(text: &str, limit: usize) -> Option<(Frame<'_>, usize)
         ..Frame::new(data)
     };
     (length <= limit).then_some((frame, length))
+}
+
+/// What comes after the LF or CRLF that `rest` begins with.
+#[inline]
+fn ended(rest: &str) -> Option<&str> {
+    rest.strip_prefix('\r').unwrap_or(rest).strip_prefix('\n')
 }
 
 /// What comes after the line end that `rest` begins with. Where a CR ends the chunk, `after_cr` knows.
