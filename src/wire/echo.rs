@@ -13,7 +13,8 @@
 //!   other difference, is a miss: the document is parsed in full, and nothing was said before the last byte was compared.
 //!
 //! The bytes that a framing put around a recognised document are remembered too: a later frame that repeats them is taken
-//! straight from the chunk, without a search for its end.
+//! straight from the chunk, without a search for its end. Frames that follow each other so are told together
+//! ([`Memory::say_all`]): the sink takes their texts as one where that is the same, and one by one where it is not.
 //!
 //! This room knows no provider. It rests on one promise of the decoder ([`JsonDecoder::ECHOES`]), and forgets all when the
 //! decoder's epoch changes.
