@@ -71,9 +71,10 @@ pub(super) fn short_plain(bytes: &[u8]) -> Option<usize> {
     (found != 0).then_some(found.trailing_zeros() as usize)
 }
 
-/// As [`short_plain`], from `at` on, and the bytes themselves. Close to the end zeros fill the block up.
+/// The first sixteen bytes from `at` on, and a bit for each of them that is a quote, a backslash or a control character. Close to
+/// the end zeros fill the block up.
 #[inline(always)]
-pub(super) fn short_plain_block(bytes: &[u8], at: usize) -> Option<(Block, usize)> {
+pub(super) fn block_of_string(bytes: &[u8], at: usize) -> Option<(Block, u32)> {
     let block = match first_block(bytes, at) {
         Some(block) => *block,
         None => {
@@ -82,8 +83,7 @@ pub(super) fn short_plain_block(bytes: &[u8], at: usize) -> Option<(Block, usize
             (last >> (8 * (WIDTH - left))).to_le_bytes()
         }
     };
-    let found = specials(&block);
-    (found != 0).then_some((block, found.trailing_zeros() as usize))
+    Some((block, specials(&block)))
 }
 
 /// How many digits come before the first other byte, if it is among the first sixteen.

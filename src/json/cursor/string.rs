@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::delta::Fragment;
 use crate::json::block::{
-    next_not_plain_ascii, next_special, short_digits, short_plain_block, specials_of_four,
+    block_of_string, next_not_plain_ascii, next_special, short_digits, specials_of_four,
 };
 use crate::json::text::{UNICODE_ESCAPE, hex4, simple_escape};
 
@@ -226,18 +226,46 @@ pub(crate) fn ascii_string(bytes: &[u8], at: usize) -> Option<usize> {
 /// Appends what the string says whose content begins at `at`; gives where its closing quote is, and how many bytes it says: more
 /// may have been appended. `None` where it is cut, holds half of a character or is none at all. UTF-8 is not looked at.
 ///
-/// A whole block is copied before it is known how much of it counts, as in [`decode`].
+/// A whole block is copied before it is known how much of it counts.
 #[inline(always)]
 pub(crate) fn append_string(bytes: &[u8], at: usize, out: &mut Vec<u8>) -> Option<(usize, usize)> {
-    if let Some((block, run)) = short_plain_block(bytes, at)
-        && bytes.get(at + run) == Some(&b'"')
+    if let Some((block, specials)) = block_of_string(bytes, at)
+        && let Some((said, length, end)) = decode_block(block, specials)
     {
-        out.extend_from_slice(&block);
-        return Some((at + run, run));
+        out.extend_from_slice(&said);
+        return Some((at + end, length));
     }
     let before = out.len();
     let (end, stop) = decode(bytes, at, out);
     (stop == Stop::Quote).then_some((end, out.len() - before))
+}
+
+/// What the string says that begins a block and ends in it, how many bytes that is, and where its closing quote is. `None` where it
+/// goes on after the block or holds more than simple escapes.
+#[inline(always)]
+fn decode_block(block: [u8; 16], mut specials: u32) -> Option<([u8; 16], usize, usize)> {
+    let first = specials.trailing_zeros() as usize;
+    if block.get(first)? == &b'"' {
+        return Some((block, first, first));
+    }
+    // The runs between the escapes are moved together as parts of one number.
+    let bytes = u128::from_le_bytes(block);
+    let (mut said, mut from, mut to) = (0, 0, 0);
+    loop {
+        let at = specials.trailing_zeros() as usize;
+        let special = *block.get(at)?;
+        let run = at - from;
+        let content = (bytes >> (8 * from)) & ((1 << (8 * run)) - 1);
+        said |= content << (8 * to);
+        to += run;
+        match special {
+            b'"' => return Some((said.to_le_bytes(), to, at)),
+            b'\\' => said |= u128::from(simple_escape(*block.get(at + 1)?)?) << (8 * to),
+            _ => return None,
+        }
+        (from, to) = (at + 2, to + 1);
+        specials &= u32::MAX << from;
+    }
 }
 
 #[cfg(test)]
@@ -253,6 +281,48 @@ mod tests {
             text.to_cow(),
             serde_json::from_str::<String>(&format!("\"{raw}\"")).unwrap()
         );
+    }
+
+    #[test]
+    fn short_strings_are_appended_as_they_are_decoded() {
+        let mut seed = 0x9E37_79B9_u32;
+        let mut next = |bound: usize| {
+            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (seed >> 16) as usize % bound
+        };
+        let parts = [
+            "\\\\",
+            "\\\"",
+            "\\n",
+            "\\t",
+            "x",
+            "yz",
+            "é",
+            "\\u00e9",
+            "\"",
+            "\\x",
+            "\u{1}",
+            "plain, and longer",
+            "\\ud83d",
+        ];
+        let rounds = if cfg!(miri) { 200 } else { 50_000 };
+        for _ in 0..rounds {
+            let mut document: String = (0..next(9)).map(|_| parts[next(parts.len())]).collect();
+            document
+                .push_str(["", "\"", "\"}]}}\n\n", "\", and more than a block after it"][next(4)]);
+            let at = next(3).min(document.len());
+            let mut decoded = Vec::new();
+            let (end, stop) = decode(document.as_bytes(), at, &mut decoded);
+            let mut out = b"before".to_vec();
+            match append_string(document.as_bytes(), at, &mut out) {
+                Some((to, length)) => {
+                    assert_eq!((to, stop), (end, Stop::Quote), "{document}");
+                    assert_eq!(out[6..6 + length], decoded, "{document}");
+                }
+                None => assert_ne!(stop, Stop::Quote, "{document}"),
+            }
+            assert!(out.starts_with(b"before"));
+        }
     }
 
     #[test]
