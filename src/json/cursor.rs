@@ -360,12 +360,6 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Steps over a space, if there is one, without a branch: where writers put spaces at will, none could be foreseen.
-    #[inline(always)]
-    fn may_space(&mut self) {
-        self.at += usize::from(self.byte() == Some(b' '));
-    }
-
     #[inline]
     fn peek_token(&mut self) -> Step<u8> {
         self.white_space();
@@ -389,8 +383,6 @@ impl<'a> Cursor<'a> {
     /// A member's key and its colon, where the key is short, plain and not followed by white space, as nearly every one is.
     #[inline(always)]
     fn plain_key(&mut self) -> Option<&'a [u8]> {
-        self.may_space();
-        self.may_space();
         if self.peek_token() != Ok(b'"') {
             return None;
         }
@@ -401,7 +393,6 @@ impl<'a> Cursor<'a> {
             return None;
         }
         self.at += length + 3;
-        self.may_space();
         Some(key)
     }
 
