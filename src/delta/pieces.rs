@@ -1,6 +1,5 @@
 //! Many pieces of text in one word.
 
-use super::fragment::PADDED;
 use super::{Delta, DeltaSink, Fragment, Route, TextKind};
 
 /// What a piece of text is of.
@@ -78,11 +77,7 @@ impl<'a> Pieces<'a> {
     /// The text from here to there.
     #[inline]
     pub(crate) fn text(&self, from: usize, to: usize) -> Fragment<'a> {
-        // What follows pads a short one.
-        let padded = self.text.get(from..from + PADDED);
-        padded
-            .and_then(|padded| Fragment::padded(padded, to - from))
-            .unwrap_or_else(|| Fragment::new(self.text.get(from..to).unwrap_or_default()))
+        Fragment::new(self.text.get(from..to).unwrap_or_default())
     }
 
     #[inline]
