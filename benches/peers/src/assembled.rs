@@ -5,7 +5,7 @@ use std::hint::black_box;
 
 use callstitch::WireFormat;
 
-use crate::peer::{Arguments, Call, Chunks, Job, Peer, Reading};
+use crate::peer::{Arguments, Call, Chunks, Job, Peer, Reading, job};
 
 mod base;
 mod best;
@@ -35,6 +35,25 @@ fn parsed(peer: &Peer, format: WireFormat, chunks: &Chunks) -> Option<Job> {
         }
         reading
     }))
+}
+
+/// Puts what an event's data says into the calls.
+type Event = fn(&str, &mut Calls);
+
+/// The job of reading a body's events, each as its format has them: chat, Anthropic, Responses.
+fn events(
+    format: WireFormat,
+    chunks: &Chunks,
+    read: fn(&Chunks, Event) -> Reading,
+    [chat, anthropic, responses]: [Event; 3],
+) -> Option<Job> {
+    let event = match format {
+        WireFormat::OpenAiChat => chat,
+        WireFormat::Anthropic => anthropic,
+        WireFormat::OpenAiResponses => responses,
+        _ => return None,
+    };
+    Some(job(chunks, move |chunks| read(chunks, event)))
 }
 
 /// The calls of a body by the wire's index: id, name, text.

@@ -1,49 +1,35 @@
 //! callstitch, as its users call it.
 
-use std::convert::Infallible;
-
 use callstitch::{ByteStreamExt, Config, Error, Event, ToolCall, ToolCallParser, WireFormat};
 use futures::StreamExt;
 use serde_json::Value;
 
-use crate::peer::{Arguments, Call, Chunks, Peer, Reading};
+use crate::peer::{Arguments, Call, Chunks, Peer, Reading, job, source};
 
 pub const PUSH: Peer = Peer {
     name: "callstitch",
     most_events: usize::MAX,
-    prepare: |format, chunks| {
-        let chunks = chunks.clone();
-        Some(Box::new(move || push(format, &chunks, true)))
-    },
+    prepare: |format, chunks| Some(job(chunks, move |chunks| push(format, chunks, true))),
 };
 
 /// The same without the memory of the last event.
 pub const FORGETFUL: Peer = Peer {
     name: "callstitch, every event parsed",
     most_events: usize::MAX,
-    prepare: |format, chunks| {
-        let chunks = chunks.clone();
-        Some(Box::new(move || push(format, &chunks, false)))
-    },
+    prepare: |format, chunks| Some(job(chunks, move |chunks| push(format, chunks, false))),
 };
 
 pub const STREAM: Peer = Peer {
     name: "callstitch, a stream of calls",
     most_events: usize::MAX,
-    prepare: |format, chunks| {
-        let chunks = chunks.clone();
-        Some(Box::new(move || stream(format, &chunks, text)))
-    },
+    prepare: |format, chunks| Some(job(chunks, move |chunks| stream(format, chunks, text))),
 };
 
 /// The stream, its arguments as the objects that a tool gets.
 pub const OBJECTS: Peer = Peer {
     name: "callstitch",
     most_events: usize::MAX,
-    prepare: |format, chunks| {
-        let chunks = chunks.clone();
-        Some(Box::new(move || stream(format, &chunks, object)))
-    },
+    prepare: |format, chunks| Some(job(chunks, move |chunks| stream(format, chunks, object))),
 };
 
 fn push(format: WireFormat, chunks: &Chunks, remember: bool) -> Reading {
@@ -63,8 +49,7 @@ fn push(format: WireFormat, chunks: &Chunks, remember: bool) -> Reading {
 }
 
 fn stream(format: WireFormat, chunks: &Chunks, arguments: fn(&ToolCall) -> Arguments) -> Reading {
-    let source = futures::stream::iter(chunks.iter().cloned().map(Ok::<_, Infallible>));
-    let mut calls = source.tool_calls(format);
+    let mut calls = source(chunks).tool_calls(format);
     let mut reading = Reading::default();
     futures::executor::block_on(async {
         while let Some(call) = calls.next().await {

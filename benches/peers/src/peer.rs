@@ -1,10 +1,12 @@
 //! Who reads a body, and what came out of it, in the one form that all can be brought to.
 
+use std::convert::Infallible;
 use std::fmt::Display;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use callstitch::WireFormat;
+use futures::Stream;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -13,6 +15,17 @@ pub type Chunks = Arc<[Bytes]>;
 
 /// Reads one body once; whatever can be built before the first byte comes is built already.
 pub type Job = Box<dyn FnMut() -> Reading>;
+
+/// The job of reading these chunks so.
+pub fn job(chunks: &Chunks, read: impl Fn(&Chunks) -> Reading + 'static) -> Job {
+    let chunks = chunks.clone();
+    Box::new(move || read(&chunks))
+}
+
+/// The chunks as the stream that a client of HTTP gives, all of them ready.
+pub fn source(chunks: &Chunks) -> impl Stream<Item = Result<Bytes, Infallible>> + Unpin {
+    futures::stream::iter(chunks.iter().cloned().map(Ok))
+}
 
 pub struct Peer {
     pub name: &'static str,

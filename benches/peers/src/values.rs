@@ -1,7 +1,5 @@
 //! The pipeline one writes first for the formats that have no crate of types: frames, `serde_json::Value`, a map.
 
-use std::convert::Infallible;
-
 use bytes::Bytes;
 use callstitch::WireFormat;
 use eventsource_stream::Eventsource;
@@ -9,7 +7,7 @@ use futures::StreamExt;
 use memchr::memchr;
 use serde_json::Value;
 
-use crate::peer::{Arguments, Call, Chunks, Peer, Reading};
+use crate::peer::{Arguments, Call, Chunks, Peer, Reading, job, source};
 
 pub const VALUES: Peer = Peer {
     name: "frames, serde_json::Value, a map",
@@ -22,14 +20,12 @@ pub const VALUES: Peer = Peer {
             WireFormat::Ollama => ollama,
             _ => return None,
         };
-        let chunks = chunks.clone();
-        Some(Box::new(move || read(&chunks)))
+        Some(job(chunks, read))
     },
 };
 
 fn sse(chunks: &Chunks, event: fn(Value, &mut Vec<Call>)) -> Reading {
-    let source = futures::stream::iter(chunks.iter().cloned().map(Ok::<_, Infallible>));
-    let mut events = source.eventsource();
+    let mut events = source(chunks).eventsource();
     let mut reading = Reading::default();
     futures::executor::block_on(async {
         while let Some(sent) = events.next().await {

@@ -1,33 +1,20 @@
 //! The usual pipeline: eventsource-stream, serde_json into owned types, a map.
 
-use std::convert::Infallible;
-
-use callstitch::WireFormat;
 use eventsource_stream::Eventsource;
 use futures::StreamExt;
 use serde::Deserialize;
 
-use super::{Calls, reading};
-use crate::peer::{Chunks, Peer, Reading};
+use super::{Calls, Event, events, reading};
+use crate::peer::{Chunks, Peer, Reading, source};
 
 pub const BASE: Peer = Peer {
     name: "BASE eventsource-stream, serde_json owned",
     most_events: usize::MAX,
-    prepare: |format, chunks| {
-        let event = match format {
-            WireFormat::OpenAiChat => chat,
-            WireFormat::Anthropic => anthropic,
-            WireFormat::OpenAiResponses => responses,
-            _ => return None,
-        };
-        let chunks = chunks.clone();
-        Some(Box::new(move || read(&chunks, event)))
-    },
+    prepare: |format, chunks| events(format, chunks, read, [chat, anthropic, responses]),
 };
 
-fn read(chunks: &Chunks, event: fn(&str, &mut Calls)) -> Reading {
-    let source = futures::stream::iter(chunks.iter().cloned().map(Ok::<_, Infallible>));
-    let mut events = source.eventsource();
+fn read(chunks: &Chunks, event: Event) -> Reading {
+    let mut events = source(chunks).eventsource();
     let mut calls = Calls::new();
     futures::executor::block_on(async {
         while let Some(sent) = events.next().await {

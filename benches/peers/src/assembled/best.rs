@@ -1,34 +1,22 @@
 //! The best parts there are: sse-stream, sonic-rs into borrowed types, a map.
 
 use std::borrow::Cow;
-use std::convert::Infallible;
 
-use callstitch::WireFormat;
 use futures::StreamExt;
 use serde::Deserialize;
 use sse_stream::SseStream;
 
-use super::{Calls, reading};
-use crate::peer::{Chunks, Peer, Reading};
+use super::{Calls, Event, events, reading};
+use crate::peer::{Chunks, Peer, Reading, source};
 
 pub const BEST_PARTS: Peer = Peer {
     name: "BEST PARTS sse-stream, sonic-rs borrowed",
     most_events: usize::MAX,
-    prepare: |format, chunks| {
-        let event = match format {
-            WireFormat::OpenAiChat => chat,
-            WireFormat::Anthropic => anthropic,
-            WireFormat::OpenAiResponses => responses,
-            _ => return None,
-        };
-        let chunks = chunks.clone();
-        Some(Box::new(move || read(&chunks, event)))
-    },
+    prepare: |format, chunks| events(format, chunks, read, [chat, anthropic, responses]),
 };
 
-fn read(chunks: &Chunks, event: fn(&str, &mut Calls)) -> Reading {
-    let source = futures::stream::iter(chunks.iter().cloned().map(Ok::<_, Infallible>));
-    let mut events = SseStream::from_bytes_stream(source);
+fn read(chunks: &Chunks, event: Event) -> Reading {
+    let mut events = SseStream::from_bytes_stream(source(chunks));
     let mut calls = Calls::new();
     futures::executor::block_on(async {
         while let Some(sent) = events.next().await {
