@@ -62,8 +62,6 @@ pub(crate) struct Sse {
     start: u64,
     bare: Bare,
     unfinished: Unfinished,
-    /// The next byte begins an event: nothing is held, and no half of a line end.
-    is_at_rest: bool,
 }
 
 impl Sse {
@@ -80,7 +78,6 @@ impl Sse {
             start: 0,
             bare: Bare::default(),
             unfinished: Unfinished::default(),
-            is_at_rest: true,
         }
     }
 
@@ -97,11 +94,9 @@ impl Sse {
     #[inline]
     pub(super) fn push(&mut self, chunk: &[u8], sink: &mut impl FrameSink) -> Result<(), Error> {
         let mut rest = chunk;
-        if self.is_at_rest {
-            let shown = chunk.get(..self.limit()).unwrap_or(chunk);
-            let taken = sink.repeated(shown, self.offset);
-            self.offset = advance(self.offset, taken);
-            rest = chunk.get(taken..).unwrap_or_default();
+        if self.is_at_rest() {
+            rest = self.repeated(chunk, advance(self.offset, chunk.len()), sink);
+            self.offset = advance(self.offset, chunk.len() - rest.len());
         }
         if rest.is_empty() {
             return Ok(());
@@ -114,7 +109,6 @@ impl Sse {
         match self.push_lines(chunk, sink) {
             Ok(last) => {
                 self.unfinished.note(chunk, last);
-                self.is_at_rest = self.is_between() && self.carry.is_empty() && !self.after_cr;
                 Ok(())
             }
             Err(error) => {
@@ -138,7 +132,6 @@ impl Sse {
         self.close_event();
         self.bare.clear();
         self.unfinished.clear();
-        self.is_at_rest = true;
     }
 
     /// Takes the lines of a chunk; gives how many of its last bytes come after the last event, if one ended in it.
@@ -150,7 +143,7 @@ impl Sse {
         let Some(last) = chunk.last() else {
             return Ok(None);
         };
-        let (limit, mut rest) = (self.limit(), chunk);
+        let (limit, mut rest, was_at_rest) = (self.limit(), chunk, self.is_at_rest());
         if let Some(after) = self.unfinished.repeated(chunk, self.offset, limit, sink) {
             self.carry.clear();
             self.close_event();
@@ -185,7 +178,10 @@ impl Sse {
             clear(&mut self.carry);
         }
 
-        let rest = self.repeated(rest, end, sink);
+        // At rest the sink was asked before.
+        if !was_at_rest {
+            rest = self.repeated(rest, end, sink);
+        }
         let mut last = self.is_between().then_some(rest.len());
         let lines_len = match rest {
             [] => return Ok(last),
@@ -246,6 +242,12 @@ impl Sse {
         let shown = rest.get(..self.limit()).unwrap_or(rest);
         let taken = sink.repeated(shown, end - rest.len() as u64);
         rest.get(taken..).unwrap_or_default()
+    }
+
+    /// The next byte begins an event: nothing is held, and no half of a line end.
+    #[inline]
+    fn is_at_rest(&self) -> bool {
+        self.is_between() && self.carry.is_empty() && !self.after_cr
     }
 
     /// No event is open, and no bare text.
