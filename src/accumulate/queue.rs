@@ -19,8 +19,8 @@ pub(super) enum Queued {
         id: Option<Range<usize>>,
         name: Range<usize>,
     },
-    Arguments {
-        index: CallIndex,
+    Run {
+        of: RunOf,
         text: Range<usize>,
     },
     Field {
@@ -34,11 +34,6 @@ pub(super) enum Queued {
     },
     Completed(ToolCall),
     Discarded(ToolCall),
-    Text {
-        choice: u32,
-        kind: TextKind,
-        text: Range<usize>,
-    },
     Usage(String),
     Finished(u32, FinishReason),
     Anomaly(Anomaly),
@@ -70,7 +65,7 @@ struct Run {
 
 /// Whose text: pieces of one kind that follow each other are one event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum RunOf {
+pub(super) enum RunOf {
     Arguments(CallIndex),
     Text(u32, TextKind),
 }
@@ -197,10 +192,7 @@ impl Queue {
     #[inline]
     fn settle(&mut self) {
         while let Some((of, text)) = self.runs.take(self.arena.len()) {
-            self.events.push_back(match of {
-                RunOf::Arguments(index) => Queued::Arguments { index, text },
-                RunOf::Text(choice, kind) => Queued::Text { choice, kind, text },
-            });
+            self.events.push_back(Queued::Run { of, text });
         }
     }
 
@@ -286,13 +278,7 @@ impl<'a> Iterator for Events<'a> {
         }
         let (of, text) = self.runs.take(self.arena.len())?;
         let text = Cow::Borrowed(self.arena.get(text).unwrap_or_default());
-        Some(Ok(match of {
-            RunOf::Arguments(index) => Event::ArgumentsDelta {
-                index,
-                text: ArgumentsText(text),
-            },
-            RunOf::Text(choice, kind) => text_event(choice, kind, text),
-        }))
+        Some(Ok(of.event(text)))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
@@ -318,10 +304,7 @@ impl<'a> Events<'a> {
                 id: id.map(text),
                 name: text(name),
             },
-            Queued::Arguments { index, text: range } => Event::ArgumentsDelta {
-                index,
-                text: ArgumentsText(text(range)),
-            },
+            Queued::Run { of, text: range } => of.event(text(range)),
             Queued::Field { index, event } => Event::Field { index, event },
             Queued::FieldText {
                 index,
@@ -336,11 +319,6 @@ impl<'a> Events<'a> {
             },
             Queued::Completed(call) => Event::CallCompleted(call),
             Queued::Discarded(call) => Event::CallDiscarded(call),
-            Queued::Text {
-                choice,
-                kind,
-                text: range,
-            } => text_event(choice, kind, text(range)),
             Queued::Usage(usage) => Event::Usage(Cow::Owned(usage)),
             Queued::Finished(choice, reason) => Event::Finished { choice, reason },
             Queued::Anomaly(anomaly) => Event::Anomaly(anomaly),
@@ -349,12 +327,19 @@ impl<'a> Events<'a> {
     }
 }
 
-fn text_event(choice: u32, kind: TextKind, text: Cow<'_, str>) -> Event<'_> {
-    match kind {
-        TextKind::Answer => Event::Text { choice, text },
-        TextKind::Reasoning => Event::Reasoning { choice, text },
-        TextKind::Signature => Event::ReasoningSignature { choice, text },
-        TextKind::Refusal => Event::Refusal { choice, text },
+impl RunOf {
+    #[inline]
+    fn event(self, text: Cow<'_, str>) -> Event<'_> {
+        match self {
+            RunOf::Arguments(index) => Event::ArgumentsDelta {
+                index,
+                text: ArgumentsText(text),
+            },
+            RunOf::Text(choice, TextKind::Answer) => Event::Text { choice, text },
+            RunOf::Text(choice, TextKind::Reasoning) => Event::Reasoning { choice, text },
+            RunOf::Text(choice, TextKind::Signature) => Event::ReasoningSignature { choice, text },
+            RunOf::Text(choice, TextKind::Refusal) => Event::Refusal { choice, text },
+        }
     }
 }
 

@@ -42,10 +42,9 @@ pub(super) fn queued(event: &Queued) {
             tracing::warn!(target: "callstitch", kind, offset = error.offset(), "stream ended in an error");
         }
         Queued::Started { .. }
-        | Queued::Arguments { .. }
+        | Queued::Run { .. }
         | Queued::Field { .. }
         | Queued::FieldText { .. }
-        | Queued::Text { .. }
         | Queued::Usage(_) => {}
     }
 }
