@@ -184,27 +184,33 @@ impl Memory {
         scratch: &mut Vec<u8>,
         sink: &mut dyn DeltaSink,
     ) -> bool {
-        scratch.clear();
-        let heard = self.recognise(document.as_bytes(), None, fits, scratch);
-        let heard = heard.filter(|heard| heard.end == document.len());
-        match heard.and_then(|heard| self.delta(&heard, scratch)) {
-            Some(delta) => {
+        match self.first(document.as_bytes(), None, fits, scratch) {
+            Some((delta, end)) if end == document.len() => {
                 sink.delta(&delta);
                 true
             }
-            None => false,
+            _ => false,
         }
     }
 
-    /// The delta that says what was heard, if that is UTF-8.
+    /// What the document that begins `bytes` says, if it repeats this one and that is UTF-8; and where it ends.
     #[inline(always)]
-    fn delta<'a>(&self, heard: &Heard, out: &'a [u8]) -> Option<Delta<'a>> {
-        let text = match str::from_utf8(out) {
+    fn first<'a>(
+        &self,
+        bytes: &[u8],
+        framed: Option<&Framed>,
+        fits: impl Fn(i64) -> bool,
+        scratch: &'a mut Vec<u8>,
+    ) -> Option<(Delta<'a>, usize)> {
+        scratch.clear();
+        let heard = self.recognise(bytes, framed, fits, scratch)?;
+        let text = match str::from_utf8(scratch) {
             Ok(padded) => Fragment::padded(padded, heard.length)?,
-            Err(_) => Fragment::new(str::from_utf8(out.get(..heard.length)?).ok()?),
+            Err(_) => Fragment::new(str::from_utf8(scratch.get(..heard.length)?).ok()?),
         };
         let whose = self.said.labelled(heard.index.map(i64::from));
-        Some(whose.says(text.unquoted(heard.unquoted)))
+        let delta = whose.says(text.unquoted(heard.unquoted));
+        Some((delta, heard.end))
     }
 
     /// Says what the documents say that begin `bytes` one after another, each with its framing; gives the length of all.
@@ -229,15 +235,12 @@ impl Memory {
         }
         // An event alone in its chunk needs no gathering.
         if bytes.len() < 2 * framed.shortest {
-            scratch.clear();
-            if let Some(heard) = self.recognise(bytes, Some(framed), &fits, scratch)
-                && let Some(delta) = self.delta(&heard, scratch)
-            {
-                sink.at(offset);
-                sink.delta(&delta);
-                return heard.end;
-            }
-            return 0;
+            let Some((delta, end)) = self.first(bytes, Some(framed), fits, scratch) else {
+                return 0;
+            };
+            sink.at(offset);
+            sink.delta(&delta);
+            return end;
         }
         if bytes.len() < MANY_BYTES {
             self.gather::<PIECES>(framed, bytes, offset, fits, scratch, sink)
@@ -287,10 +290,8 @@ impl Memory {
                 text,
                 pieces: whole(heard, text, end),
             };
-            match pieces.pieces {
-                [] => {}
-                [_] => pieces.say(pieces.pieces, 0, sink),
-                _ => sink.pieces(pieces),
+            if !pieces.pieces.is_empty() {
+                sink.pieces(pieces);
             }
             if let Some(bad) = heard.get(pieces.pieces.len()) {
                 return behind + bad.behind as usize;
