@@ -539,7 +539,8 @@ pub trait DeltaSink {
     fn delta(&mut self, delta: &Delta<'_>);
 
     /// Is told at which byte of the body the provider event begins whose deltas follow. The parser tells it before each frame;
-    /// a decoder tells it for events that it takes [by itself](crate::Decoder::repeated).
+    /// a decoder tells it for events that it takes [by itself](crate::Decoder::repeated). Nothing for a sink that does not ask.
+    /// Never fails. Cost: O(1) in an [`Accumulator`](crate::Accumulator).
     ///
     /// # Examples
     ///

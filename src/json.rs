@@ -57,3 +57,12 @@ pub(crate) fn empty() -> &'static Map<String, Value> {
     static EMPTY: OnceLock<Map<String, Value>> = OnceLock::new();
     EMPTY.get_or_init(Map::new)
 }
+
+/// Numbers below a bound, the same in every run: what tests make their texts of.
+#[cfg(test)]
+fn random(mut seed: u32) -> impl FnMut(usize) -> usize {
+    move |bound| {
+        seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (seed >> 16) as usize % bound
+    }
+}

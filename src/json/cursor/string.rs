@@ -272,6 +272,7 @@ fn decode_block(block: [u8; 16], mut specials: u32) -> Option<([u8; 16], usize, 
 #[allow(clippy::unwrap_used, clippy::indexing_slicing)]
 mod tests {
     use super::*;
+    use crate::json::random;
 
     #[test]
     fn escapes_decode_as_serde_json_decodes_them() {
@@ -285,11 +286,7 @@ mod tests {
 
     #[test]
     fn short_strings_are_appended_as_they_are_decoded() {
-        let mut seed = 0x9E37_79B9_u32;
-        let mut next = |bound: usize| {
-            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            (seed >> 16) as usize % bound
-        };
+        let mut next = random(0x9E37_79B9);
         let parts = [
             "\\\\",
             "\\\"",
@@ -327,11 +324,7 @@ mod tests {
 
     #[test]
     fn long_strings_decode_as_serde_json_decodes_them() {
-        let mut seed = 0x1234_5678_u32;
-        let mut next = |bound: usize| {
-            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            (seed >> 16) as usize % bound
-        };
+        let mut next = random(0x1234_5678);
         let parts = [
             "\\\\",
             "\\\"",
