@@ -18,6 +18,7 @@ pub use crate::json::{
 pub(crate) use form::{ArgumentsForm, StoredArguments, StoredProblem};
 pub use partial::{ArgumentsBuffer, PartialArguments, PartialState};
 pub use problem::{ArgumentsError, ArgumentsErrorKind, Problem, ProblemKind};
+pub(crate) use settling::Known;
 pub use settling::{ArgumentsState, Blank, Settling};
 
 use crate::json;

@@ -5,6 +5,7 @@ use super::{Arguments, Problem, ProblemKind, is_blank};
 use crate::json::{self, End, FaultKind, Repair, RepairKind, RepairLevel};
 use std::borrow::Cow;
 use std::fmt;
+use std::ops::Range;
 use std::sync::OnceLock;
 
 /// What an argument text turned out to be.
@@ -125,6 +126,15 @@ impl Default for Settling {
     }
 }
 
+/// What is known of a text before it is settled, from those who read it as it came.
+#[derive(Debug, Default)]
+pub(crate) struct Known {
+    /// It was read as an object.
+    pub(crate) is_object: bool,
+    /// Where string content was checked already.
+    pub(crate) sound: Range<usize>,
+}
+
 impl Arguments {
     /// Settles a text: whole at once if serde_json reads an object; else strict recovery, and the repair ladder on
     /// malformed text only. Never errors; O(n), no recursion.
@@ -139,8 +149,14 @@ impl Arguments {
     /// ```
     #[must_use]
     pub fn settle(text: String, settling: &Settling) -> Self {
+        Self::settle_known(text, &Known::default(), settling)
+    }
+
+    /// As [`settle`](Arguments::settle), of a text of which something is known. O(1) with the default depth if it is an object's.
+    pub(crate) fn settle_known(text: String, known: &Known, settling: &Settling) -> Self {
         let depth = settling.max_depth.min(json::MAX_DEPTH);
-        if depth == json::MAX_DEPTH && json::is_object(&text) {
+        let is_object = || known.is_object || json::is_object_beside(&text, known.sound.clone());
+        if depth == json::MAX_DEPTH && is_object() {
             return Self::usable(text, None, ArgumentsState::Whole, Vec::new());
         }
         if is_blank(&text) {
@@ -168,14 +184,6 @@ impl Arguments {
             _ => Self::repaired(&text, settling, depth, ended.end == End::Cut)
                 .unwrap_or_else(|| Self::flagged(text, None, ended, Vec::new(), depth)),
         }
-    }
-
-    /// As [`settle`](Arguments::settle), of a text that was read as an object already. O(1) with the default depth.
-    pub(crate) fn settle_object(text: String, settling: &Settling) -> Self {
-        if settling.max_depth < json::MAX_DEPTH {
-            return Self::settle(text, settling);
-        }
-        Self::usable(text, None, ArgumentsState::Whole, Vec::new())
     }
 
     /// The repair ladder's reading of a malformed text, if it has one.

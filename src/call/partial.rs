@@ -10,7 +10,7 @@ use serde::de::IgnoredAny;
 use super::settle::{Sources, says_nothing, settle};
 use super::{CallIndex, Evidence, Parts, ToolCall, ToolName};
 use crate::anomaly::AnomalyKind;
-use crate::arguments::{Arguments, PartialArguments, ProblemKind, Settling};
+use crate::arguments::{Arguments, Known, PartialArguments, ProblemKind, Settling};
 use crate::delta::{CallDelta, Executor, ToolKind};
 use crate::json::{self, FieldEvent, MAX_DEPTH, PartialReader, Scan};
 
@@ -338,7 +338,10 @@ impl PartialCall {
                 last_value: self.last_value,
                 restated,
                 initial: self.initial,
-                is_object,
+                known: Known {
+                    is_object,
+                    sound: scan.sound(),
+                },
             };
             let settled = settle(sources, &closing.settling);
             anomalies[0] = settled

@@ -5,7 +5,7 @@
 //! So the text is joined byte for byte, and only a text that does not stand as one value is asked whether it says one thing
 //! more than once. What this room decides is always marked.
 
-use crate::arguments::{Arguments, Blank, Repair, RepairKind, Settling};
+use crate::arguments::{Arguments, Blank, Known, Repair, RepairKind, Settling};
 use crate::json::Scan;
 
 /// What came of a call's arguments.
@@ -20,8 +20,7 @@ pub(super) struct Sources {
     pub(super) restated: Option<String>,
     /// The value that stands if nothing else came.
     pub(super) initial: Option<String>,
-    /// The text was read as an object already.
-    pub(super) is_object: bool,
+    pub(super) known: Known,
 }
 
 /// The arguments, and whether a restated text said something else than the fragments.
@@ -38,7 +37,7 @@ pub(super) fn settle(sources: Sources, settling: &Settling) -> Settled {
         last_value,
         restated,
         initial,
-        is_object,
+        mut known,
     } = sources;
     let mut restated_differs = false;
     let blank = scan.is_blank() || text.trim() == "null";
@@ -79,11 +78,8 @@ pub(super) fn settle(sources: Sources, settling: &Settling) -> Settled {
             duplicate: true,
         };
     }
-    let arguments = if is_object && last_value == 0 {
-        Arguments::settle_object(text, settling)
-    } else {
-        Arguments::settle(text, settling)
-    };
+    known.is_object &= last_value == 0;
+    let arguments = Arguments::settle_known(text, &known, settling);
     // The ladder, too, takes one of two equal texts.
     let mut repairs = arguments.repairs().iter();
     let duplicate = repairs.any(|repair| repair.kind == RepairKind::Restated);
@@ -108,7 +104,7 @@ pub(super) fn says_nothing(text: &str) -> bool {
 
 fn scanned(text: &str) -> Scan {
     let mut scan = Scan::default();
-    scan.push(text);
+    scan.push(0, text);
     scan
 }
 
@@ -131,7 +127,7 @@ fn first_value_end(text: &str) -> Option<usize> {
     let mut scan = Scan::default();
     let mut at = 0;
     for piece in text.split_inclusive(['}', ']']) {
-        scan.push(piece);
+        scan.push(at, piece);
         at += piece.len();
         if scan.is_whole() {
             return Some(at);

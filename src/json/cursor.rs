@@ -57,6 +57,8 @@ pub(crate) struct Cursor<'a> {
     /// It passed over what serde_json looks at more closely: a `\u` escape, a number that may be out of range.
     doubtful: bool,
     log: Option<&'a RefCell<Log>>,
+    /// A stretch inside a string that was checked before ([`Scan::sound`](super::Scan::sound)).
+    sound: Range<usize>,
 }
 
 /// The strings and numbers of a document that were skipped, and the texts and integers that were read.
@@ -83,12 +85,17 @@ impl<'a> Cursor<'a> {
             depth: 0,
             doubtful: false,
             log: None,
+            sound: 0..0,
         }
     }
 
-    /// Whether a text is an object's for certain, as serde_json has it; `false` says nothing. Strings are passed over in blocks.
-    pub(crate) fn is_surely_object(text: &str) -> bool {
-        let mut cursor = Cursor::new(text);
+    /// Whether a text is an object's for certain, as serde_json has it; `false` says nothing. Strings are passed over in blocks,
+    /// and not at all where they are known to be [`sound`](super::Scan::sound).
+    pub(crate) fn is_surely_object(text: &str, sound: Range<usize>) -> bool {
+        let mut cursor = Cursor {
+            sound,
+            ..Cursor::new(text)
+        };
         matches!(cursor.raw_object(), Ok((_, true))) && cursor.end().is_ok()
     }
 
@@ -302,6 +309,7 @@ impl<'a> Cursor<'a> {
             depth: 0,
             doubtful: false,
             log: None,
+            sound: 0..0,
         };
         // The value was checked: punctuation and literals can be stepped over one by one.
         while let Ok(token) = cursor.peek_token() {

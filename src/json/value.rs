@@ -8,12 +8,18 @@
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 use std::fmt;
+use std::ops::Range;
 
 use super::cursor::Cursor;
 
 /// Whether serde_json reads the text as an object. Keeps nothing; O(n).
 pub(crate) fn is_object(text: &str) -> bool {
-    Cursor::is_surely_object(text) || matches!(read::<false>(text), Ok(Value::Object(_)))
+    is_object_beside(text, 0..0)
+}
+
+/// As [`is_object`], of a text in which a stretch of string content is known to be [`sound`](super::Scan::sound).
+pub(crate) fn is_object_beside(text: &str, sound: Range<usize>) -> bool {
+    Cursor::is_surely_object(text, sound) || matches!(read::<false>(text), Ok(Value::Object(_)))
 }
 
 /// The text as an object; `None` where serde_json does not read one.

@@ -123,9 +123,10 @@ impl PartialCall {
         if halves || self.last_is_whole || fragment.text.is_empty() || may_open(fragment.text, 0) {
             return None;
         }
+        let from = self.text.len();
         self.grow(fragment);
         if !fragment.unquoted || !self.scan.is_in_string() {
-            self.scan.push(fragment.text);
+            self.scan.push(from, fragment.text);
         }
         Some(())
     }
@@ -169,7 +170,8 @@ impl PartialCall {
             self.scan = Scan::of_object(&self.text);
             self.object = self.text.len();
         } else {
-            self.scan.push(self.text.get(from..).unwrap_or_default());
+            let joined = self.text.get(from..).unwrap_or_default();
+            self.scan.push(from, joined);
         }
         anomaly
     }
@@ -199,8 +201,9 @@ impl PartialCall {
     /// No text comes any more: a half of a character that still waits for its other half is a lone one.
     pub(crate) fn end_text(&mut self) -> Option<AnomalyKind> {
         self.high.take()?;
+        let from = self.text.len();
         self.text.push(char::REPLACEMENT_CHARACTER);
-        self.scan.push("\u{fffd}");
+        self.scan.push(from, "\u{fffd}");
         Some(AnomalyKind::LoneSurrogate)
     }
 }

@@ -33,7 +33,12 @@ impl Cursor<'_> {
     pub(super) fn pass_escaped_string(&mut self) -> Step<()> {
         let bytes = self.text.as_bytes();
         loop {
-            match string_end(bytes, self.at) {
+            if self.sound.contains(&self.at) {
+                self.at = self.sound.end;
+            }
+            let unknown = bytes.get(..self.sound.start);
+            let unknown = unknown.filter(|unknown| self.at < unknown.len());
+            match string_end(unknown.unwrap_or(bytes), self.at) {
                 Ok(end) => {
                     self.at = end + 1;
                     return Ok(());

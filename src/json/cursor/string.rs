@@ -130,6 +130,8 @@ pub(crate) fn decode(bytes: &[u8], mut at: usize, out: &mut Vec<u8>) -> (usize, 
 
 /// Bytes that are looked at together, and as many after them: a run that begins among the first ends among all.
 const BLOCKS: usize = 64;
+/// So many bytes get room in one go: it is filled before it is written.
+const PART: usize = 4096;
 
 /// Decodes from `at` on up to where a closer look is needed: at the quote, at a `\u`, at what no string may hold, or close to the
 /// end. Gives where that is.
@@ -139,29 +141,44 @@ const BLOCKS: usize = 64;
 /// special byte is asked for.
 #[inline]
 fn decode_blocks(bytes: &[u8], mut at: usize, out: &mut Vec<u8>) -> usize {
-    while let Some(blocks) = bytes
-        .get(at..)
-        .and_then(<[u8]>::first_chunk::<{ 2 * BLOCKS }>)
-    {
-        let base = out.len();
-        out.extend_from_slice(&[0; 2 * BLOCKS]);
-        let Some(room) = out
-            .get_mut(base..)
-            .and_then(<[u8]>::first_chunk_mut::<{ 2 * BLOCKS }>)
-        else {
+    loop {
+        let part = bytes.get(at..).unwrap_or_default();
+        let part = part.get(..PART).unwrap_or(part);
+        if part.len() < 2 * BLOCKS {
             return at;
-        };
+        }
+        let base = out.len();
+        out.resize(base + part.len(), 0);
+        let room = out.get_mut(base..).unwrap_or_default();
+        let (from, to, goes_on) = decode_part(part, room);
+        out.truncate(base + to);
+        at += from;
+        if !goes_on {
+            return at;
+        }
+    }
+}
+
+/// As [`decode_blocks`], into as much room: how much was read, and written, and whether only the end of the part stopped it.
+fn decode_part(part: &[u8], room: &mut [u8]) -> (usize, usize, bool) {
+    let (mut at, mut end) = (0, 0);
+    while let (Some(blocks), Some(room)) = (
+        part.get(at..)
+            .and_then(<[u8]>::first_chunk::<{ 2 * BLOCKS }>),
+        room.get_mut(end..)
+            .and_then(<[u8]>::first_chunk_mut::<{ 2 * BLOCKS }>),
+    ) {
         let mut specials = blocks.first_chunk().map_or(0, specials_of_four);
-        let (mut from, mut to, mut is_plain) = (0, 0, true);
-        while from < BLOCKS {
-            let run = (specials.trailing_zeros() as usize) - from;
+        let (mut from, mut to) = (0, 0);
+        loop {
+            let next = specials.trailing_zeros() as usize;
             if let (Some(run), Some(room)) = (
                 blocks.get(from..from + BLOCKS),
                 room.get_mut(to..to + BLOCKS),
             ) {
                 room.copy_from_slice(run);
             }
-            (from, to) = (from + run, to + run);
+            (from, to) = (next, to + next - from);
             if from == BLOCKS {
                 break;
             }
@@ -170,20 +187,18 @@ fn decode_blocks(bytes: &[u8], mut at: usize, out: &mut Vec<u8>) -> usize {
                 _ => None,
             };
             let (Some(escape), Some(place)) = (escape, room.get_mut(to)) else {
-                is_plain = false;
-                break;
+                return (at + from, end + to, false);
             };
             *place = escape;
             (from, to) = (from + 2, to + 1);
-            specials &= u64::MAX.checked_shl(from as u32).unwrap_or(0);
+            if from >= BLOCKS {
+                break;
+            }
+            specials &= u64::MAX << from;
         }
-        out.truncate(base + to);
-        at += from;
-        if !is_plain {
-            break;
-        }
+        (at, end) = (at + from, end + to);
     }
-    at
+    (at, end, true)
 }
 
 fn push(c: char, out: &mut Vec<u8>) {
