@@ -73,6 +73,13 @@ pub(crate) trait FrameSink {
         let _ = (rest, offset);
         0
     }
+
+    /// Whether a frame says nothing whose data is long and begins so: then the rest of it need not be kept.
+    #[inline]
+    fn skips(&mut self, beginning: &str) -> bool {
+        let _ = beginning;
+        false
+    }
 }
 
 impl<F: FnMut(Frame<'_>)> FrameSink for F {

@@ -573,6 +573,13 @@ impl FrameSink for Reader<'_> {
             _ => 0,
         }
     }
+
+    fn skips(&mut self, beginning: &str) -> bool {
+        match self.decoding {
+            Decoding::Decoding { decoder, .. } => decoder.skips(beginning),
+            Decoding::Detecting { .. } => false,
+        }
+    }
 }
 
 /// One number bounds a line and an event.

@@ -141,6 +141,36 @@ pub trait Decoder: fmt::Debug + Send + Sync {
         let _ = (rest, offset, sink);
         0
     }
+
+    /// Whether a server-sent event says nothing to this decoder, told from the beginning of its data, which goes on: the rest is
+    /// then not kept in memory, and the event not decoded. Asked of data of more than about 1 KiB, and shown that much.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{Decoder, DeltaSink, Frame, Framed, ToolCallParser};
+    ///
+    /// #[derive(Debug)]
+    /// struct NoImages;
+    ///
+    /// impl Decoder for NoImages {
+    ///     fn decode(&mut self, frame: Frame<'_>, _: &mut dyn DeltaSink) {
+    ///         assert!(!frame.data.starts_with("image "));
+    ///     }
+    ///
+    ///     fn skips(&self, beginning: &str) -> bool {
+    ///         beginning.starts_with("image ")
+    ///     }
+    /// }
+    ///
+    /// let mut parser = ToolCallParser::with_decoder(NoImages, Framed::ServerSentEvents);
+    /// let event = format!("data: image {}\n\n", "A".repeat(100_000));
+    /// assert_eq!(parser.push(event.as_bytes()).count(), 0);
+    /// ```
+    fn skips(&self, beginning: &str) -> bool {
+        let _ = beginning;
+        false
+    }
 }
 
 /// A provider's wire format.

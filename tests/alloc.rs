@@ -197,6 +197,37 @@ fn an_idle_parser_holds_half_a_kilobyte() {
     }
 }
 
+#[test]
+fn a_long_line_that_carries_no_arguments_is_held_to_its_beginning() {
+    let long = "x".repeat(1 << 20);
+    let typed = |kind: &str| {
+        format!(
+            "event: {kind}\ndata: {{\"type\": \"{kind}\", \"response\": {{\"instructions\": \"{long}\"}}}}\n\n"
+        )
+    };
+    for (format, lines) in [
+        (WireFormat::OpenAiChat, format!(": {long}\n\n")),
+        (WireFormat::OpenAiChat, format!("id: {long}\n")),
+        (WireFormat::OpenAiResponses, typed("response.in_progress")),
+        (
+            WireFormat::OpenAiResponses,
+            typed("response.of_a_later_year"),
+        ),
+        (WireFormat::Anthropic, typed("ping")),
+        (WireFormat::Anthropic, typed("of_a_later_year")),
+    ] {
+        let mut parser = ToolCallParser::new(format);
+        let info = measure(|| {
+            for chunk in lines.as_bytes().chunks(1400) {
+                assert_eq!(take(&mut parser, chunk), (0, None));
+            }
+        });
+        println!("{format}, {:.30}…: {} bytes at most", lines, info.bytes_max);
+        assert!(info.bytes_max <= 4 * KIB, "{format}: {}", info.bytes_max);
+        assert_eq!(parser.offset(), lines.len() as u64);
+    }
+}
+
 /// What one more call, open with this many bytes of arguments, adds to a parser that has one open already.
 fn one_more_call(wire: Wire, bytes: usize) -> i64 {
     let (open, first) = (wire.open(1), wire.piece(1, "{\"text\":\""));

@@ -17,9 +17,12 @@
 //!    - Bare text ends at a known field, at a blank line (unless it began with a bracket that is not closed yet: a
 //!      pretty-printed document may hold blank lines), or with the body. Once it has begun, unknown fields belong to it.
 //!    - A blank line dispatches the event it ends first, then the bare text that came in between.
+//! 4. Of a line that says nothing (a comment, an `id`, data that the sink [skips](FrameSink::skips)) only the beginning is kept,
+//!    however long it is.
 
 mod event;
 mod piece;
+mod skipped;
 mod unfinished;
 
 use memchr::{memchr2, memrchr2};
@@ -31,6 +34,7 @@ use crate::framing::{FrameSink, Origin};
 
 use event::{Held, Here};
 use piece::{Piece, after_line_end, usual_event};
+use skipped::SHORT;
 use unfinished::Unfinished;
 
 /// The machine. Between two chunks:
@@ -50,6 +54,8 @@ pub(crate) struct Sse {
     after_cr: bool,
     /// The unfinished line. Holds no CR and no LF, so none of it is searched again.
     carry: Vec<u8>,
+    /// The unfinished line says nothing, and so many bytes that follow its carried beginning were not kept.
+    dropped: Option<usize>,
     /// What chunks before this one left of the open event. None until a chunk leaves anything.
     held: Option<Box<Held>>,
     /// Some `error` field is part of the event.
@@ -58,6 +64,8 @@ pub(crate) struct Sse {
     in_event: bool,
     /// Some line inside the open event was bare text: the event's bytes are not its own alone.
     mixed: bool,
+    /// The open event's data says nothing to the sink.
+    skipping: bool,
     /// Offset of the open event's first known field.
     start: u64,
     bare: Bare,
@@ -71,10 +79,12 @@ impl Sse {
             offset: 0,
             after_cr: false,
             carry: Vec::new(),
+            dropped: None,
             held: None,
             exception: false,
             in_event: false,
             mixed: false,
+            skipping: false,
             start: 0,
             bare: Bare::default(),
             unfinished: Unfinished::default(),
@@ -129,6 +139,7 @@ impl Sse {
 
     fn drop_held(&mut self) {
         clear(&mut self.carry);
+        self.dropped = None;
         self.close_event();
         self.bare.clear();
         self.unfinished.clear();
@@ -158,14 +169,15 @@ impl Sse {
 
         if !self.carry.is_empty() {
             let Some(at) = memchr2(b'\n', b'\r', rest) else {
-                self.carry_on(rest, end - rest.len() as u64)?;
+                self.carry_on(rest, end - rest.len() as u64, sink)?;
                 return Ok(None);
             };
             let (part, after) = rest.split_at_checked(at).unwrap_or((rest, &[]));
-            self.carry_on(part, end - rest.len() as u64)?;
+            self.carry_on(part, end - rest.len() as u64, sink)?;
+            let line_start = end - after.len() as u64 - self.carried();
             let carry = std::mem::take(&mut self.carry);
             let mut here = Here::default();
-            let line_start = end - after.len() as u64 - carry.len() as u64;
+            self.dropped = None;
             self.line(Piece::unchecked(&carry), line_start, &mut here, sink)?;
             rest = after_line_end(after);
             if let [b'\n' | b'\r', ..] = rest {
@@ -229,7 +241,7 @@ impl Sse {
             }
         }
         self.keep(here);
-        self.carry_on(tail, lines_end)?;
+        self.carry_on(tail, lines_end, sink)?;
         Ok(last)
     }
 
@@ -264,9 +276,9 @@ impl Sse {
 
     /// Takes the line that has no line end, and ends the event it stands in.
     fn last_line(&mut self, sink: &mut impl FrameSink) -> Result<(), Error> {
+        let at = self.offset - self.carried();
         let carry = std::mem::take(&mut self.carry);
         let mut here = Here::default();
-        let at = self.offset - carry.len() as u64;
         let (text, _) = without_bom(&carry, at);
         let fields: [&[u8]; 5] = [b"data", b"event", b"error", b"id", b"retry"];
         if !fields.iter().any(|name| name.starts_with(text)) {
@@ -278,17 +290,18 @@ impl Sse {
     }
 
     /// Keeps the beginning of a line whose end is not in the chunk; `at` is the offset of this part of it.
-    fn carry_on(&mut self, part: &[u8], at: u64) -> Result<(), Error> {
-        let limit = self.limits.line;
-        if self.carry.len() + part.len() > limit {
-            return Err(over_limit(
-                "a line",
-                limit,
-                advance(at - self.carry.len() as u64, limit),
-            ));
+    fn carry_on(&mut self, part: &[u8], at: u64, sink: &mut impl FrameSink) -> Result<(), Error> {
+        let (limit, start) = (self.limits.line, at - self.carried());
+        if self.carried() + part.len() as u64 > limit as u64 {
+            return Err(over_limit("a line", limit, advance(start, limit)));
         }
-        self.carry.extend_from_slice(part);
+        self.keep_part(part, start, sink);
         Ok(())
+    }
+
+    /// How long the unfinished line is so far.
+    fn carried(&self) -> u64 {
+        (self.carry.len() + self.dropped.unwrap_or(0)) as u64
     }
 
     /// Takes one line without its line end, at this offset.
@@ -307,12 +320,14 @@ impl Sse {
                 advance(at, self.limits.line),
             ));
         }
+        let skips = line.bytes.len() > SHORT && self.says_nothing(line.bytes, at, here, sink);
         let (line, at) = match line.after(BOM) {
             Some(line) if at == 0 => (line, BOM.len() as u64),
             _ => (line, at),
         };
         if let Some(value) = line.after(b"data:") {
             self.known_field(at, sink);
+            self.skipping |= skips;
             return self.data_line(value, at, here);
         }
         if let Some(value) = line.after(b"event:") {

@@ -16,6 +16,7 @@ mod aws_frames;
 mod json_array;
 mod limits;
 mod lines;
+mod skipped;
 mod sniff;
 mod sse;
 
@@ -41,6 +42,20 @@ impl From<Frame<'_>> for Owned {
     }
 }
 
+/// Keeps frames, but those whose data begins with a word that it skips.
+#[derive(Default)]
+struct Kept(Vec<Owned>);
+
+impl FrameSink for Kept {
+    fn frame(&mut self, frame: Frame<'_>) {
+        self.0.push(Owned::from(frame));
+    }
+
+    fn skips(&mut self, beginning: &str) -> bool {
+        beginning.starts_with("skip ")
+    }
+}
+
 /// All that came out: the frames, and the error's kind, offset and message.
 type Outcome = (Vec<Owned>, Option<(ErrorKind, u64, String)>);
 
@@ -50,8 +65,7 @@ const WIDE: FrameLimits = FrameLimits {
 };
 
 fn outcome<'c>(framing: &mut Framing, chunks: impl IntoIterator<Item = &'c [u8]>) -> Outcome {
-    let mut frames = Vec::new();
-    let mut sink = |frame: Frame<'_>| frames.push(Owned::from(frame));
+    let mut sink = Kept::default();
     let mut result = Ok(());
     let mut pushed = 0;
     for chunk in chunks {
@@ -64,7 +78,7 @@ fn outcome<'c>(framing: &mut Framing, chunks: impl IntoIterator<Item = &'c [u8]>
     }
     let result = result.and_then(|()| framing.finish(&mut sink));
     (
-        frames,
+        sink.0,
         result
             .err()
             .map(|e| (e.kind(), e.offset(), e.message().to_owned())),

@@ -65,6 +65,10 @@ impl JsonDecoder for Anthropic {
     /// Recorded streams go on after an error event, and close the block that was open.
     const ERRORS_ARE_LAST: bool = false;
 
+    fn reads(kind: &str) -> bool {
+        EventKind::of(kind).is_some()
+    }
+
     fn document(
         &mut self,
         cursor: &mut Cursor<'_>,
@@ -75,16 +79,17 @@ impl JsonDecoder for Anthropic {
         cursor.end()?;
         let kind = event.kind.map(Text::to_cow);
         // The type member decides; only where it is missing does the event line (11.1; a relay may drop either).
-        match kind.as_deref().or(frame.event).unwrap_or_default() {
-            "content_block_delta" => self.speak_delta(&event, sink),
-            "content_block_start" => {
+        let kind = kind.as_deref().or(frame.event).and_then(EventKind::of);
+        match kind {
+            Some(EventKind::BlockDelta) => self.speak_delta(&event, sink),
+            Some(EventKind::BlockStart) => {
                 if let Some(block) = event.block.as_deref() {
                     self.speak_block(block, event.index, sink);
                 }
             }
-            "content_block_stop" => stop_block(event.index, sink),
-            "message_start" => self.speak_message(&event, sink),
-            "message_delta" => {
+            Some(EventKind::BlockStop) => stop_block(event.index, sink),
+            Some(EventKind::MessageStart) => self.speak_message(&event, sink),
+            Some(EventKind::MessageDelta) => {
                 finish(event.delta.reason.or(event.message_reason), sink);
                 sink.delta(&Delta::CloseAll {
                     choice: Some(0),
@@ -92,14 +97,40 @@ impl JsonDecoder for Anthropic {
                 });
                 usage(&event, sink);
             }
-            "message_stop" => {
+            Some(EventKind::MessageStop) => {
                 sink.delta(&Delta::End);
                 usage(&event, sink);
             }
-            "error" => report(cursor.document(), None, Self::ERRORS_ARE_LAST, sink),
-            _ => {}
+            Some(EventKind::Error) => report(cursor.document(), None, Self::ERRORS_ARE_LAST, sink),
+            None => {}
         }
         Ok(())
+    }
+}
+
+/// The events that are read.
+enum EventKind {
+    BlockDelta,
+    BlockStart,
+    BlockStop,
+    MessageStart,
+    MessageDelta,
+    MessageStop,
+    Error,
+}
+
+impl EventKind {
+    fn of(kind: &str) -> Option<Self> {
+        Some(match kind {
+            "content_block_delta" => EventKind::BlockDelta,
+            "content_block_start" => EventKind::BlockStart,
+            "content_block_stop" => EventKind::BlockStop,
+            "message_start" => EventKind::MessageStart,
+            "message_delta" => EventKind::MessageDelta,
+            "message_stop" => EventKind::MessageStop,
+            "error" => EventKind::Error,
+            _ => return None,
+        })
     }
 }
 

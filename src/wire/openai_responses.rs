@@ -13,8 +13,6 @@ mod seen;
 mod tests;
 mod texts;
 
-use std::borrow::Cow;
-
 use smallvec::SmallVec;
 
 use crate::anomaly::AnomalyKind;
@@ -28,7 +26,7 @@ use crate::wire::Decoder;
 use crate::wire::payload::{Json, JsonDecoder, report_error, report_finish};
 
 use call_item::CallItem;
-use events::{Event, Piece, Response, read_event};
+use events::{Event, EventKind, MCP_CALL, Piece, Response, read_event};
 use items::Item;
 use seen::Seen;
 use texts::{Source, TEXT_KINDS, Told};
@@ -66,10 +64,12 @@ enum Stage {
     Ended,
 }
 
-static MCP_CALL: ToolKind = ToolKind::BuiltIn(Cow::Borrowed("mcp_call"));
-
 impl JsonDecoder for OpenAiResponses {
     const ECHOES: bool = true;
+
+    fn reads(kind: &str) -> bool {
+        EventKind::of(kind).is_some()
+    }
 
     fn epoch(&self) -> u32 {
         self.epoch
@@ -92,48 +92,16 @@ impl JsonDecoder for OpenAiResponses {
         if !kind.ends_with(".delta") {
             self.epoch = self.epoch.wrapping_add(1);
         }
-        match kind {
-            "response.function_call_arguments.delta" => self.speak_piece(&event, None, sink),
-            "response.custom_tool_call_input.delta" => {
-                self.speak_piece(&event, Some(&ToolKind::Custom), sink)
-            }
-            "response.mcp_call_arguments.delta" => self.speak_piece(&event, Some(&MCP_CALL), sink),
-            "response.output_text.delta" => {
-                self.speak_text(&event, TextKind::Answer, Source::Piece, sink)
-            }
-            "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
-                self.speak_text(&event, TextKind::Reasoning, Source::Piece, sink);
-            }
-            "response.refusal.delta" => {
-                self.speak_text(&event, TextKind::Refusal, Source::Piece, sink)
-            }
-            "response.output_item.added" => self.speak_added(&event, sink),
-            "response.output_item.done" => self.speak_finished(&event, sink),
-            "response.function_call_arguments.done" => self.speak_restated(&event, None, sink),
-            "response.custom_tool_call_input.done" => {
-                self.speak_restated(&event, Some(&ToolKind::Custom), sink)
-            }
-            "response.mcp_call_arguments.done" => {
-                self.speak_restated(&event, Some(&MCP_CALL), sink)
-            }
-            "response.output_text.done" => {
-                self.speak_text(&event, TextKind::Answer, Source::Part, sink)
-            }
-            "response.reasoning_summary_text.done" | "response.reasoning_text.done" => {
-                self.speak_text(&event, TextKind::Reasoning, Source::Part, sink);
-            }
-            "response.refusal.done" => {
-                self.speak_text(&event, TextKind::Refusal, Source::Part, sink)
-            }
-            "response.created" => self.begin(sink),
-            kind @ ("response.completed"
-            | "response.incomplete"
-            | "response.failed"
-            | "response.cancelled") => {
-                self.end(kind, event.response, sink);
-            }
-            "error" => report_error(cursor.document(), None, sink),
-            _ => {}
+        match EventKind::of(kind) {
+            Some(EventKind::Piece(of)) => self.speak_piece(&event, of, sink),
+            Some(EventKind::Restated(of)) => self.speak_restated(&event, of, sink),
+            Some(EventKind::Text(kind, source)) => self.speak_text(&event, kind, source, sink),
+            Some(EventKind::ItemAdded) => self.speak_added(&event, sink),
+            Some(EventKind::ItemDone) => self.speak_finished(&event, sink),
+            Some(EventKind::Created) => self.begin(sink),
+            Some(EventKind::Terminal) => self.end(kind, event.response, sink),
+            Some(EventKind::Error) => report_error(cursor.document(), None, sink),
+            None => {}
         }
         Ok(())
     }

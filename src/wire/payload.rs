@@ -1,5 +1,6 @@
 //! What every JSON-speaking decoder needs of a frame before it can look for its own members.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde_json::Value;
@@ -15,6 +16,12 @@ use crate::wire::echo::Echo;
 pub(crate) trait JsonDecoder: fmt::Debug + Send + Sync {
     /// Whether an error event is always the last of its stream.
     const ERRORS_ARE_LAST: bool = true;
+
+    /// Whether a document whose `type` member says so may say anything.
+    fn reads(kind: &str) -> bool {
+        let _ = kind;
+        true
+    }
 
     /// The promise that [`Echo`] rests on: a document that says exactly one thing, a piece of text or of arguments, leaves the
     /// decoder as any other such document would; of the text the decoder asks at most whether it is empty, and it passes
@@ -109,6 +116,10 @@ impl<D: JsonDecoder + Default> Decoder for Json<D> {
         let fits = |index| decoder.echoes_index(index);
         self.echo
             .hear_bytes(rest, offset, decoder.epoch(), fits, &mut self.scratch, sink)
+    }
+
+    fn skips(&self, beginning: &str) -> bool {
+        first_type(beginning).is_some_and(|kind| !D::reads(&kind))
     }
 }
 
@@ -213,6 +224,18 @@ fn document(
 ) -> Result<(), Place> {
     let read = decoder.document(&mut cursor, frame, sink);
     read.map_err(|Fault| cursor.place())
+}
+
+/// What the `type` says that is the first member of the document that begins so, as it mostly is.
+fn first_type(beginning: &str) -> Option<Cow<'_, str>> {
+    let mut kind = None;
+    let _ = Cursor::new(beginning).members(|cursor, key| {
+        if key == b"type" {
+            kind = cursor.text()?;
+        }
+        Err(Fault)
+    });
+    kind.map(Text::to_cow)
 }
 
 /// The values that stand one after another in a text; `None`, and nothing more, where one cannot be read.

@@ -47,10 +47,12 @@ impl Sse {
         at: u64,
         here: &mut Here<'c>,
     ) -> Result<(), Error> {
+        if self.skipping {
+            return Ok(());
+        }
         let value = value.without_space();
         let limit = self.limits.frame;
-        let before = self.held.as_ref().is_some_and(|held| held.data.is_set);
-        if here.data.is_none() && !before {
+        if here.data.is_none() && !self.has_held_data() {
             if value.bytes.len() > limit {
                 return Err(over_limit("an event's data", limit, at));
             }
@@ -121,10 +123,24 @@ impl Sse {
         self.in_event = false;
         self.exception = false;
         self.mixed = false;
+        self.skipping = false;
         if let Some(held) = &mut self.held {
             held.event.clear();
             held.data.clear();
         }
+    }
+
+    /// Chunks before this one left data of the open event.
+    #[inline]
+    pub(super) fn has_held_data(&self) -> bool {
+        self.held.as_ref().is_some_and(|held| held.data.is_set)
+    }
+
+    /// What the open event's `event` line says.
+    pub(super) fn event_name<'a>(&'a self, here: &Here<'a>) -> Option<&'a [u8]> {
+        let held = self.held.as_deref();
+        let event = here.event.or(held.and_then(|held| held.event.get()));
+        event.map(|event| event.bytes)
     }
 
     /// Copies what the open event has in the chunk, before the chunk goes.

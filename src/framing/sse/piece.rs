@@ -2,6 +2,7 @@
 
 use memchr::memchr2;
 
+use super::skipped::{DATA, SHORT};
 use crate::framing::Frame;
 
 /// A line or a part of one. The complete lines of a chunk are checked for UTF-8 in one go, which costs half of what one
@@ -34,8 +35,8 @@ impl<'c> Piece<'c> {
     }
 }
 
-/// The event that begins `text`, if it is what nearly every one is: a `data` line, perhaps an `event` line before it, LF or CRLF and
-/// a blank line; and its length, if that is at most `limit`. Reading the same lines one by one gives the same event, for more work.
+/// The event that begins `text`, if it is what nearly every one is: a `data` line that is not long, perhaps an `event` line before
+/// it, LF or CRLF and a blank line; and its length, if that is at most `limit`. Reading the same lines one by one gives the same event, for more work.
 #[inline]
 pub(super) fn usual_event(text: &str, limit: usize) -> Option<(Frame<'_>, usize)> {
     let line = |text| {
@@ -48,6 +49,9 @@ pub(super) fn usual_event(text: &str, limit: usize) -> Option<(Frame<'_>, usize)
         None => (None, text),
     };
     let (data, rest) = line(rest.strip_prefix("data:")?)?;
+    if data.len() + DATA.len() > SHORT {
+        return None;
+    }
     let after = ended(rest)?;
     let length = text.len() - after.len();
     let frame = Frame {

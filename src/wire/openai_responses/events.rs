@@ -1,10 +1,64 @@
 //! The provider events of Responses, read and not yet spoken.
 
+use std::borrow::Cow;
+
 use smallvec::SmallVec;
 
 use super::items::Item;
+use super::texts::Source;
+use crate::delta::{TextKind, ToolKind};
 use crate::json::cursor::{Cursor, Deferred, Fault, Kind, Text};
 use crate::wire::payload::error;
+
+pub(super) static MCP_CALL: ToolKind = ToolKind::BuiltIn(Cow::Borrowed("mcp_call"));
+
+/// The events that are read.
+pub(super) enum EventKind {
+    /// A piece of a call's arguments, and of what kind of tool, where that is known.
+    Piece(Option<&'static ToolKind>),
+    /// The whole text of the pieces.
+    Restated(Option<&'static ToolKind>),
+    Text(TextKind, Source),
+    ItemAdded,
+    ItemDone,
+    Created,
+    Terminal,
+    Error,
+}
+
+impl EventKind {
+    pub(super) fn of(kind: &str) -> Option<Self> {
+        use EventKind::{Created, Error, ItemAdded, ItemDone, Piece, Restated, Terminal, Text};
+        use TextKind::{Answer, Reasoning, Refusal};
+        Some(match kind {
+            "response.function_call_arguments.delta" => Piece(None),
+            "response.function_call_arguments.done" => Restated(None),
+            "response.custom_tool_call_input.delta" => Piece(Some(&ToolKind::Custom)),
+            "response.custom_tool_call_input.done" => Restated(Some(&ToolKind::Custom)),
+            "response.mcp_call_arguments.delta" => Piece(Some(&MCP_CALL)),
+            "response.mcp_call_arguments.done" => Restated(Some(&MCP_CALL)),
+            "response.output_text.delta" => Text(Answer, Source::Piece),
+            "response.output_text.done" => Text(Answer, Source::Part),
+            "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
+                Text(Reasoning, Source::Piece)
+            }
+            "response.reasoning_summary_text.done" | "response.reasoning_text.done" => {
+                Text(Reasoning, Source::Part)
+            }
+            "response.refusal.delta" => Text(Refusal, Source::Piece),
+            "response.refusal.done" => Text(Refusal, Source::Part),
+            "response.output_item.added" => ItemAdded,
+            "response.output_item.done" => ItemDone,
+            "response.created" => Created,
+            "response.completed"
+            | "response.incomplete"
+            | "response.failed"
+            | "response.cancelled" => Terminal,
+            "error" => Error,
+            _ => return None,
+        })
+    }
+}
 
 /// One event.
 #[derive(Default)]

@@ -772,3 +772,24 @@ fn members_in_any_order_and_of_any_shape_cost_one_field() {
         ]
     );
 }
+
+#[test]
+fn a_long_event_is_skipped_if_its_first_member_names_a_type_that_is_not_read() {
+    let decoder = decoder();
+    let skips = |beginning: &str| decoder.skips(beginning);
+    assert!(skips(
+        r#"{"type":"response.in_progress","response":{"instructions":"You are"#
+    ));
+    assert!(skips(r#" { "type" : "response.of_a_later_year" , "x": 1"#));
+    for read in [
+        r#"{"type":"response.completed","response":{"output":[{"type":"x"#,
+        r#"{"type":"response.created","response":{"instructions":"You are"#,
+        r#"{"sequence_number":1,"type":"response.in_progress","response":"#,
+        r#"{"response":{"type":"response.in_progress"}"#,
+        r#"{"type":1,"response":"#,
+        r#"{"type":"response.in_pro"#,
+        "x".repeat(1000).as_str(),
+    ] {
+        assert!(!skips(read), "{read}");
+    }
+}
