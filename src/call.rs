@@ -18,7 +18,7 @@ use crate::delta::{ClosedBy, Executor, ToolKind};
 pub use builder::{BuildError, Field, FieldError, FieldProblem, ToolCallBuilder};
 pub use carry::ExecutionStatus;
 pub use name::{EmptyToolName, ToolName};
-pub(crate) use partial::{Closing, Ended, may_open};
+pub(crate) use partial::{Closing, Ended, cannot_restate, may_open};
 pub use partial::{MergeError, PartialCall};
 pub use stored::{CallStatus, StoredCallError};
 

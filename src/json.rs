@@ -60,7 +60,7 @@ pub(crate) fn empty() -> &'static Map<String, Value> {
 
 /// Numbers below a bound, the same in every run: what tests make their texts of.
 #[cfg(test)]
-fn random(mut seed: u32) -> impl FnMut(usize) -> usize {
+pub(crate) fn random(mut seed: u32) -> impl FnMut(usize) -> usize {
     move |bound| {
         seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         (seed >> 16) as usize % bound

@@ -204,7 +204,7 @@ impl Slots {
     }
 
     #[inline]
-    fn labelled(&self, choice: u32, index: i64) -> Option<SlotId> {
+    pub(crate) fn labelled(&self, choice: u32, index: i64) -> Option<SlotId> {
         let label = (choice, index);
         // Most servers count from 0, so that a label stands where it says.
         let guess = usize::try_from(index)

@@ -1,8 +1,8 @@
 //! Many pieces in one word, on their way into their calls.
 
 use super::{Accumulator, State};
-use crate::call::may_open;
-use crate::delta::{Fragment, Piece, Pieces, TextKind, Whose};
+use crate::call::{cannot_restate, may_open};
+use crate::delta::{Fragment, Piece, Pieces, Route, TextKind, Whose};
 
 impl Accumulator {
     /// Takes pieces as it takes the delta of each. Those that follow each other in one call and need no second thought are taken
@@ -10,25 +10,81 @@ impl Accumulator {
     /// other is taken alone.
     pub(super) fn take_pieces(&mut self, pieces: &Pieces<'_>) {
         let (mut rest, mut from) = (pieces.pieces, 0);
-        while let Some(first) = rest.first() {
-            let (mut run, mut to, mut unquoted) = (0, from, true);
-            for piece in rest {
-                if piece.index != first.index || may_open(pieces.text, to) {
-                    break;
-                }
-                (run, to) = (run + 1, piece.end as usize);
-                unquoted &= piece.unquoted;
+        let side_by_side = pieces.is_of_several();
+        while !rest.is_empty() {
+            if side_by_side {
+                (rest, from) = self.take_side_by_side(pieces, rest, from);
             }
-            if run == 0 {
-                to = first.end as usize;
-            }
-            let (taken, others) = rest.split_at_checked(run.max(1)).unwrap_or((rest, &[]));
+            let (taken, to, unquoted) = one_call(pieces, rest, from);
+            let Some((taken, others)) = rest.split_at_checked(taken) else {
+                break;
+            };
             let text = pieces.text(from, to).unquoted(unquoted);
-            if run == 0 || !self.take_as_one(pieces, taken, text) {
+            if !self.take_as_one(pieces, taken, text) {
                 pieces.say(taken, from, self);
             }
             (rest, from) = (others, to);
         }
+    }
+
+    /// Takes the pieces of calls that arrive side by side, up to the first that needs a second thought; gives those that are left,
+    /// and where their text begins. What is the same for all is asked once, and their texts are queued in one go.
+    fn take_side_by_side<'p>(
+        &mut self,
+        pieces: &Pieces<'_>,
+        rest: &'p [Piece],
+        begin: usize,
+    ) -> (&'p [Piece], usize) {
+        let config = &self.config;
+        let (Whose::Call { choice, route, .. }, Some(slots)) = (pieces.whose, &mut self.slots)
+        else {
+            return (rest, begin);
+        };
+        let choice = if config.single_choice { 0 } else { choice };
+        let room = config.max_queued_events.saturating_sub(self.queue.len());
+        let bytes = config
+            .max_total_arguments_bytes
+            .saturating_sub(self.arguments_bytes);
+        if route == Route::Opens
+            || !matches!(self.state, State::Running | State::MayEnd)
+            || rest.len() > room
+            || pieces.text.len() - begin > bytes
+            || config.field_events
+        {
+            return (rest, begin);
+        }
+        let mut runs = (!config.calls_only).then(|| self.queue.side_by_side(begin));
+        let (mut from, mut count) = (begin, 0);
+        for piece in rest {
+            let text = pieces.piece(from, piece);
+            let label = piece.index.map_or(-1, i64::from);
+            let at = slots.labelled(choice, label);
+            let slot = at.and_then(|at| self.calls.get(at)).filter(|slot| {
+                let length = slot.call.raw().len() + text.text.len();
+                slot.started && length <= config.max_arguments_bytes
+            });
+            let Some(slot) = slot else { break };
+            if slot.call.append_plain(text).is_none() {
+                break;
+            }
+            slot.said += text.text.len();
+            if let Some(runs) = &mut runs {
+                runs.begin(slot.call.index(), from);
+            }
+            (from, count) = (piece.end as usize, count + 1);
+        }
+        if let Some(runs) = runs {
+            runs.end(pieces.text(begin, from).text);
+        }
+        self.arguments_bytes += from - begin;
+        let (taken, left) = rest.split_at_checked(count).unwrap_or((rest, &[]));
+        if let Some(last) = taken.last() {
+            self.at(pieces.offset(last));
+            if let Some(slots) = &mut self.slots {
+                slots.continued(choice, last.index.map(i64::from), route);
+            }
+        }
+        (left, from)
     }
 
     /// Whether these were taken as one; else nothing was done. What passes a limit, or is told of each piece, is for the piece
@@ -59,5 +115,153 @@ impl Accumulator {
                 plain
             }
         }
+    }
+}
+
+/// How many pieces, of those whose text begins here, can be taken as one: they are of one call, and none but the first could say
+/// again what came before it. And where their text ends, and whether it is unquoted.
+#[inline]
+fn one_call(pieces: &Pieces<'_>, rest: &[Piece], from: usize) -> (usize, usize, bool) {
+    let (mut count, mut to, mut unquoted) = (0, from, true);
+    for piece in rest {
+        let end = piece.end as usize;
+        let goes_on = count == 0
+            || Some(piece.index) == rest.first().map(|first| first.index)
+                && (!may_open(pieces.text, to)
+                    || cannot_restate(end - to, pieces.text(from, to).text));
+        if !goes_on {
+            break;
+        }
+        (count, to) = (count + 1, end);
+        unquoted &= piece.unquoted;
+    }
+    (count, to, unquoted)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use crate::delta::{CallDelta, Delta, DeltaSink};
+    use crate::json::random;
+
+    /// All that is said, texts of one call that follow each other joined, and what is left open.
+    fn said(accumulator: &mut Accumulator) -> Vec<String> {
+        let mut said: Vec<String> = Vec::new();
+        for event in accumulator.events() {
+            let event = match event {
+                Ok(crate::Event::ArgumentsDelta { index, text }) => {
+                    let whose = format!("{index:?} + ");
+                    match said.last_mut().filter(|last| last.starts_with(&whose)) {
+                        Some(last) => last.push_str(&text),
+                        None => said.push(whose + &text),
+                    }
+                    continue;
+                }
+                Ok(crate::Event::CallCompleted(call)) => {
+                    format!(
+                        "{:?} {:?} {}",
+                        call.index(),
+                        call.arguments().state(),
+                        call.arguments().raw()
+                    )
+                }
+                other => format!("{other:?}"),
+            };
+            said.push(event);
+        }
+        said
+    }
+
+    #[test]
+    fn pieces_in_one_word_lead_to_what_the_deltas_lead_to() {
+        let mut next = random(0xFEED_5EED);
+        let parts = [
+            "{",
+            "}",
+            "{}",
+            " {",
+            "{\"a\":1",
+            "{\"a\":1}",
+            "\"",
+            "\\",
+            "x",
+            "é",
+            "\n",
+            "  ",
+            "\u{b}",
+            "null",
+            ",",
+            "a longer piece, of more than sixteen bytes",
+        ];
+        let rounds = if cfg!(miri) { 50 } else { 20_000 };
+        let mut limits = 0;
+        for round in 0..rounds {
+            let calls = 1 + next(4);
+            let mut config = Config::default();
+            match next(12) {
+                0 => config = config.max_arguments_bytes(20 + next(200)),
+                1 => config = config.max_total_arguments_bytes(20 + next(200)),
+                2 => config = config.max_queued_events(4 + next(40)),
+                3 => config = config.calls_only(true),
+                4 => config.field_events = true,
+                _ => {}
+            }
+            let mut both = [Accumulator::new(config.clone()), Accumulator::new(config)];
+            for index in 0..calls {
+                let id = format!("call_{index}");
+                let beginning = ["", "{\"a\":\"", "{", "{}", " "][next(5)];
+                for accumulator in &mut both {
+                    let call = CallDelta::new()
+                        .index(index as i64)
+                        .id(&*id)
+                        .name("f")
+                        .arguments(beginning);
+                    accumulator.push(&Delta::Call(call));
+                }
+            }
+            for _ in 0..1 + next(3) {
+                let (mut text, mut pieces) = (String::new(), Vec::new());
+                for at in 0..1 + next(30) {
+                    let part = parts[next(parts.len())];
+                    text.push_str(part);
+                    let unknown = usize::from(next(50) == 0);
+                    pieces.push(Piece {
+                        end: text.len() as u32,
+                        behind: 10 * at as u32,
+                        index: (calls > 1).then(|| next(calls + unknown) as u32),
+                        unquoted: !part.contains(['"', '\\']),
+                    });
+                }
+                let whose = Whose::Call {
+                    choice: 0,
+                    index: (calls == 1).then_some(0),
+                    route: Route::Table,
+                };
+                let pieces = Pieces {
+                    whose,
+                    offset: 1000,
+                    text: &text,
+                    pieces: &pieces,
+                };
+                both[0].pieces(pieces);
+                pieces.say(pieces.pieces, 0, &mut both[1]);
+                if next(3) == 0 {
+                    let [one, other] = &mut both;
+                    assert_eq!(said(one), said(other), "round {round}");
+                }
+            }
+            let [one, other] = &mut both;
+            for accumulator in [&mut *one, &mut *other] {
+                accumulator.push(&Delta::End);
+                accumulator.finish();
+            }
+            let ours = said(one);
+            assert_eq!(ours, said(other), "round {round}");
+            assert_eq!(one.anomalies(), other.anomalies(), "round {round}");
+            limits += usize::from(ours.iter().any(|event| event.contains("Limit")));
+        }
+        assert!(limits > rounds / 100);
     }
 }

@@ -188,6 +188,13 @@ impl Queue {
         begins
     }
 
+    /// The texts of several calls, one after another, that begin `at` so many bytes into them all: what each is of is told as it
+    /// begins, and all that they say at the end.
+    pub(super) fn side_by_side(&mut self, at: usize) -> SideBySide<'_> {
+        self.make_room();
+        SideBySide { queue: self, at }
+    }
+
     /// The runs are done: something else comes after them.
     #[inline]
     fn settle(&mut self) {
@@ -244,6 +251,30 @@ impl Queue {
             runs: &mut self.runs,
             arena: &self.arena,
         }
+    }
+}
+
+/// Runs whose texts were queued in one go.
+pub(super) struct SideBySide<'q> {
+    queue: &'q mut Queue,
+    at: usize,
+}
+
+impl SideBySide<'_> {
+    /// From here on the text is argument text of this call.
+    #[inline(always)]
+    pub(super) fn begin(&mut self, index: CallIndex, from: usize) {
+        let of = RunOf::Arguments(index);
+        let from = self.queue.arena.len() + from - self.at;
+        let runs = &mut self.queue.runs.runs;
+        if runs.last().is_none_or(|run| run.of != of) {
+            runs.push(Run { of, from });
+        }
+    }
+
+    /// What all of them say.
+    pub(super) fn end(self, texts: &str) {
+        self.queue.arena.push_str(texts);
     }
 }
 

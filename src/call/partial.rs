@@ -15,7 +15,7 @@ use crate::delta::{CallDelta, Executor, ToolKind};
 use crate::json::{self, FieldEvent, MAX_DEPTH, PartialReader, Scan};
 
 use text::Restated;
-pub(crate) use text::may_open;
+pub(crate) use text::{cannot_restate, may_open};
 
 pub use merge::MergeError;
 

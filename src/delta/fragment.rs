@@ -122,7 +122,7 @@ impl fmt::Debug for Fragment<'_> {
 }
 
 /// Bytes of a padded text.
-const PADDED: usize = 16;
+pub(super) const PADDED: usize = 16;
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]

@@ -1,5 +1,6 @@
 //! Many pieces of text in one word.
 
+use super::fragment::PADDED;
 use super::{Delta, DeltaSink, Fragment, Route, TextKind};
 
 /// What a piece of text is of.
@@ -78,6 +79,23 @@ impl<'a> Pieces<'a> {
     #[inline]
     pub(crate) fn text(&self, from: usize, to: usize) -> Fragment<'a> {
         Fragment::new(self.text.get(from..to).unwrap_or_default())
+    }
+
+    /// The text of this piece, which begins here.
+    #[inline]
+    pub(crate) fn piece(&self, from: usize, piece: &Piece) -> Fragment<'a> {
+        let length = piece.end as usize - from;
+        let padded = self.text.get(from..from + PADDED);
+        let padded = padded.and_then(|padded| Fragment::padded(padded, length));
+        let text = padded.unwrap_or_else(|| self.text(from, piece.end as usize));
+        text.unquoted(piece.unquoted)
+    }
+
+    /// Whether each names its call, and not all of them the same.
+    pub(crate) fn is_of_several(&self) -> bool {
+        let mut indexes = self.pieces.iter().map(|piece| piece.index);
+        let first = indexes.next().flatten();
+        first.is_some() && indexes.any(|index| index != first)
     }
 
     #[inline]

@@ -120,8 +120,14 @@ impl PartialCall {
     #[inline(always)]
     pub(crate) fn append_plain(&mut self, fragment: Fragment<'_>) -> Option<()> {
         let halves = fragment.low.is_some() || fragment.high.is_some() || self.high.is_some();
-        if halves || self.last_is_whole || fragment.text.is_empty() || may_open(fragment.text, 0) {
+        if halves || self.last_is_whole || fragment.text.is_empty() {
             return None;
+        }
+        if may_open(fragment.text, 0) {
+            let before = self.text.get(self.said_from..).unwrap_or_default();
+            if !cannot_restate(fragment.text.len(), before) {
+                return None;
+            }
         }
         let from = self.text.len();
         self.grow(fragment);
@@ -216,6 +222,15 @@ pub(crate) fn may_open(text: &str, at: usize) -> bool {
         Some(0..=b' ') => text.get(at..).is_none_or(opens_object),
         _ => false,
     }
+}
+
+/// Whether a piece of this length cannot say again what came before it, which is longer without the white space around it.
+#[inline]
+pub(crate) fn cannot_restate(length: usize, before: &str) -> bool {
+    let solid = |byte: Option<&u8>| matches!(byte, Some(b'!'..=b'~'));
+    // White space at the end lies between two pieces that ask; at the beginning each would pass over it again.
+    let before = before.as_bytes().trim_ascii_end();
+    length < before.len() && solid(before.first()) && solid(before.last())
 }
 
 /// Whether a piece's first byte that is no white space opens an object.
