@@ -143,7 +143,7 @@ fn one_call(pieces: &Pieces<'_>, rest: &[Piece], from: usize) -> (usize, usize, 
 mod tests {
     use super::*;
     use crate::config::Config;
-    use crate::delta::{CallDelta, Delta, DeltaSink};
+    use crate::delta::{ArgumentsPart, CallDelta, Delta, DeltaSink};
     use crate::json::random;
 
     /// All that is said, texts of one call that follow each other joined, and what is left open.
@@ -195,6 +195,16 @@ mod tests {
             ",",
             "a longer piece, of more than sixteen bytes",
         ];
+        // Texts that say again what came before them, and more.
+        let snapshots = [
+            "{",
+            "{\"a\":",
+            " {\"a\":1",
+            "{\"a\":1}",
+            "{\"a\":1,\"b\":2}",
+            " ",
+            "}",
+        ];
         let rounds = if cfg!(miri) { 50 } else { 20_000 };
         let mut limits = 0;
         for round in 0..rounds {
@@ -221,9 +231,14 @@ mod tests {
                     accumulator.push(&Delta::Call(call));
                 }
             }
+            let (parts, most) = if next(3) == 0 {
+                (snapshots.as_slice(), 4)
+            } else {
+                (parts.as_slice(), 30)
+            };
             for _ in 0..1 + next(3) {
                 let (mut text, mut pieces) = (String::new(), Vec::new());
-                for at in 0..1 + next(30) {
+                for at in 0..1 + next(most) {
                     let part = parts[next(parts.len())];
                     text.push_str(part);
                     let unknown = usize::from(next(50) == 0);
@@ -246,7 +261,17 @@ mod tests {
                     pieces: &pieces,
                 };
                 both[0].pieces(pieces);
-                pieces.say(pieces.pieces, 0, &mut both[1]);
+                // One by one, and on the long way.
+                let mut from = 0;
+                for piece in pieces.pieces {
+                    let index = piece.index.map_or(0, i64::from);
+                    let mut delta = CallDelta::new().index(index);
+                    delta.arguments =
+                        ArgumentsPart::Fragment(pieces.text(from, piece.end as usize));
+                    both[1].at(pieces.offset(piece));
+                    both[1].push(&Delta::Call(delta));
+                    from = piece.end as usize;
+                }
                 if next(3) == 0 {
                     let [one, other] = &mut both;
                     assert_eq!(said(one), said(other), "round {round}");
