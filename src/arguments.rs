@@ -229,6 +229,21 @@ impl Arguments {
         &self.raw
     }
 
+    /// The text as sent, to keep. Cost: O(1), nothing is copied.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::Arguments;
+    ///
+    /// let text: String = Arguments::parse(r#"{"port":"Oban"}"#).into_raw();
+    /// assert_eq!(text, r#"{"port":"Oban"}"#);
+    /// ```
+    #[must_use]
+    pub fn into_raw(self) -> String {
+        self.raw
+    }
+
     /// The arguments as an object. The first look reads the text, O(n), and keeps what it found; later ones are free.
     ///
     /// # Errors

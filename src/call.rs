@@ -273,6 +273,21 @@ impl ToolCall {
         &self.0.arguments
     }
 
+    /// The arguments, to keep. Cost: O(1), their text is not copied.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::ToolCall;
+    ///
+    /// let call = ToolCall::new("call_1", "get_tide", r#"{"port":"Oban"}"#);
+    /// assert_eq!(call.into_arguments().into_raw(), r#"{"port":"Oban"}"#);
+    /// ```
+    #[must_use]
+    pub fn into_arguments(self) -> Arguments {
+        self.0.arguments
+    }
+
     /// Function, custom, or a built-in.
     #[must_use]
     pub fn kind(&self) -> &ToolKind {

@@ -74,6 +74,13 @@ pub(crate) trait FrameSink {
         0
     }
 
+    /// Takes a frame if its data is one whole document, and tells whether.
+    #[inline]
+    fn whole(&mut self, frame: Frame<'_>) -> bool {
+        let _ = frame;
+        false
+    }
+
     /// Whether a frame says nothing whose data is long and begins so: then the rest of it need not be kept.
     #[inline]
     fn skips(&mut self, beginning: &str) -> bool {

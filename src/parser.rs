@@ -574,6 +574,17 @@ impl FrameSink for Reader<'_> {
         }
     }
 
+    #[inline]
+    fn whole(&mut self, frame: Frame<'_>) -> bool {
+        match self.decoding {
+            Decoding::Decoding { decoder, .. } if !self.accumulator.is_over() => {
+                self.accumulator.at(frame.offset);
+                decoder.whole(frame, self.accumulator)
+            }
+            _ => false,
+        }
+    }
+
     fn skips(&mut self, beginning: &str) -> bool {
         match self.decoding {
             Decoding::Decoding { decoder, .. } => decoder.skips(beginning),

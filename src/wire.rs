@@ -142,6 +142,35 @@ pub trait Decoder: fmt::Debug + Send + Sync {
         0
     }
 
+    /// As [`decode`](Decoder::decode), of a frame of JSON Lines, if its data is one whole document: else nothing is said, and
+    /// `false` given, as the document may go on with the next line. `false` is always right.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{Decoder, DeltaSink, Frame, Framed, ToolCallParser};
+    ///
+    /// #[derive(Debug)]
+    /// struct Documents;
+    ///
+    /// impl Decoder for Documents {
+    ///     fn decode(&mut self, frame: Frame<'_>, _: &mut dyn DeltaSink) {
+    ///         assert_eq!(frame.data, "{\"a\":\n1}");
+    ///     }
+    ///
+    ///     fn whole(&mut self, frame: Frame<'_>, _: &mut dyn DeltaSink) -> bool {
+    ///         serde_json::from_str::<serde_json::Value>(frame.data).is_ok()
+    ///     }
+    /// }
+    ///
+    /// let mut parser = ToolCallParser::with_decoder(Documents, Framed::Lines);
+    /// assert_eq!(parser.push(b"{\"b\":2}\n{\"a\":\n1}\n").count(), 0);
+    /// ```
+    fn whole(&mut self, frame: Frame<'_>, sink: &mut dyn DeltaSink) -> bool {
+        let _ = (frame, sink);
+        false
+    }
+
     /// Whether a server-sent event says nothing to this decoder, told from the beginning of its data, which goes on: the rest is
     /// then not kept in memory, and the event not decoded. Asked of data of more than about 1 KiB, and shown that much.
     ///

@@ -21,6 +21,7 @@ use mutate::mutate;
 use reading::{
     Ending, Random, Stream, config, cut, number, own_streams, read_with, recorded_streams,
 };
+use serde_json::json;
 use transcripts::{Provider, Shape, transcript};
 
 fn generated() -> Vec<Stream> {
@@ -58,6 +59,102 @@ fn generated() -> Vec<Stream> {
                 name: format!("{} {shape:?} crlf", provider.name()),
                 format,
                 body: text.replace('\n', "\r\n").into_bytes(),
+            });
+        }
+    }
+    streams
+}
+
+/// Streams of the other wires that send text by the piece: calls that take turns, then text, thinking and an end.
+fn other_wires() -> Vec<Stream> {
+    const PIECES: [&str; 8] = [
+        "{\"a\":", "\"", "plain ", "a\nline ", "é潮", " {", "\\\"", "word",
+    ];
+    let pieces = |calls: usize| (0..120).map(move |at| (at % calls, PIECES[at * 5 % PIECES.len()]));
+    let event = |value: serde_json::Value| format!("data: {value}\n\n");
+    let cohere = |calls: usize| -> String {
+        let delta = |kind: &str, index: usize, message: serde_json::Value| {
+            event(json!({"type": kind, "index": index, "delta": {"message": message}}))
+        };
+        let starts = (0..calls).map(|index| {
+            let function = json!({"name": "note", "arguments": ""});
+            delta(
+                "tool-call-start",
+                index,
+                json!({"tool_calls": {"id": format!("call_{index}"), "function": function}}),
+            )
+        });
+        let deltas = pieces(calls).map(|(index, text)| {
+            delta(
+                "tool-call-delta",
+                index,
+                json!({"tool_calls": {"function": {"arguments": text}}}),
+            )
+        });
+        let ends = (0..calls).map(|index| event(json!({"type": "tool-call-end", "index": index})));
+        let texts = pieces(1)
+            .map(|(_, text)| delta("content-delta", 0, json!({"content": {"text": text}})));
+        let end = event(json!({"type": "message-end", "delta": {"finish_reason": "TOOL_CALL"}}));
+        starts
+            .chain(deltas)
+            .chain(ends)
+            .chain(texts)
+            .chain([end])
+            .collect()
+    };
+    let ollama = |_: usize| -> String {
+        let line = |message: serde_json::Value| {
+            format!(
+                "{}\n",
+                json!({"model": "m", "created_at": "2026-08-01T10:00:00.1Z", "message": message, "done": false})
+            )
+        };
+        let texts = pieces(1).map(|(_, text)| line(json!({"role": "assistant", "content": text})));
+        let thoughts = pieces(1)
+            .map(|(_, text)| line(json!({"role": "assistant", "content": "", "thinking": text})));
+        let call =
+            line(json!({"tool_calls": [{"function": {"name": "note", "arguments": {"a": "b"}}}]}));
+        let end = "{\"message\":{\"content\":\"\"},\n\"done\":true,\"done_reason\":\"stop\"}\n"
+            .to_owned();
+        thoughts.chain(texts).chain([call, end]).collect()
+    };
+    let interactions = |calls: usize| -> String {
+        let starts = (0..calls).map(|index| {
+            let step =
+                json!({"type": "function_call", "id": format!("call_{index}"), "name": "note"});
+            event(json!({"event_type": "step.start", "index": index, "step": step}))
+        });
+        let deltas = pieces(calls).map(|(index, text)| {
+            event(json!({"event_type": "step.delta", "index": index, "delta": {"type": "arguments_delta", "arguments": text}}))
+        });
+        let ends =
+            (0..calls).map(|index| event(json!({"event_type": "step.stop", "index": index})));
+        let texts = pieces(1).map(|(_, text)| {
+            event(json!({"event_type": "step.delta", "index": 9, "delta": {"type": "text", "text": text}}))
+        });
+        let end = event(
+            json!({"event_type": "interaction.completed", "interaction": {"status": "requires_action"}}),
+        );
+        starts
+            .chain(deltas)
+            .chain(ends)
+            .chain(texts)
+            .chain([end])
+            .collect()
+    };
+    let wires: [(WireFormat, &dyn Fn(usize) -> String); 3] = [
+        (WireFormat::Cohere, &cohere),
+        (WireFormat::Ollama, &ollama),
+        (WireFormat::GeminiInteractions, &interactions),
+    ];
+    let mut streams = Vec::new();
+    for (format, body) in wires {
+        for calls in [1, 3] {
+            let body = body(calls).into_bytes();
+            streams.push(Stream {
+                name: format!("{format}, {calls} calls"),
+                format,
+                body,
             });
         }
     }
@@ -178,7 +275,12 @@ fn bad_bytes_among_repeated_events_say_the_same_with_and_without_the_memory() {
 #[test]
 fn every_stream_says_the_same_with_and_without_the_memory() {
     let mut count = 0;
-    for streams in [own_streams(), recorded_streams(), generated()] {
+    for streams in [
+        own_streams(),
+        recorded_streams(),
+        generated(),
+        other_wires(),
+    ] {
         for stream in streams {
             for seed in 0..15 {
                 compare(stream.format, &stream.body, seed, &stream.name);
@@ -193,7 +295,12 @@ fn every_stream_says_the_same_with_and_without_the_memory() {
 fn a_damaged_stream_says_the_same_with_and_without_the_memory() {
     let mutations = number("CALLSTITCH_MUTATIONS", 12);
     let mut count = 0;
-    for streams in [own_streams(), recorded_streams(), generated()] {
+    for streams in [
+        own_streams(),
+        recorded_streams(),
+        generated(),
+        other_wires(),
+    ] {
         for stream in streams {
             // The cost of a long one is spent better on short ones.
             let times = (mutations * 4000 / stream.body.len().max(400) as u64).clamp(1, mutations);

@@ -36,6 +36,8 @@ struct Event<'a> {
 }
 
 impl JsonDecoder for Cohere {
+    const ECHOES: bool = true;
+
     fn document(
         &mut self,
         cursor: &mut Cursor<'_>,

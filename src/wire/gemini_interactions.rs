@@ -50,6 +50,8 @@ struct Step<'a> {
 }
 
 impl JsonDecoder for GeminiInteractions {
+    const ECHOES: bool = true;
+
     fn document(
         &mut self,
         cursor: &mut Cursor<'_>,

@@ -52,6 +52,8 @@ const COUNTERS: [&str; 6] = [
 ];
 
 impl JsonDecoder for Ollama {
+    const ECHOES: bool = true;
+
     fn document(
         &mut self,
         cursor: &mut Cursor<'_>,

@@ -79,18 +79,16 @@ impl<D: JsonDecoder + Default> Decoder for Json<D> {
             && frame.event != Some("error")
             && frame.data.starts_with('{')
         {
-            let decoder = &self.decoder;
-            let fits = |index| decoder.echoes_index(index);
-            let heard = D::ECHOES
-                && self
-                    .echo
-                    .hear(&frame, decoder.epoch(), fits, &mut self.scratch, sink);
-            if !heard && let Err(place) = self.parse(frame, sink) {
+            if let Err(place) = self.read(frame, sink) {
                 self.several(place, frame, sink);
             }
             return;
         }
         self.rare(frame, sink);
+    }
+
+    fn whole(&mut self, frame: Frame<'_>, sink: &mut dyn DeltaSink) -> bool {
+        !self.done && frame.data.starts_with('{') && self.read(frame, sink).is_ok()
     }
 
     fn finish(&mut self, sink: &mut dyn DeltaSink) {
@@ -124,6 +122,18 @@ impl<D: JsonDecoder + Default> Decoder for Json<D> {
 }
 
 impl<D: JsonDecoder> Json<D> {
+    /// Reads an ordinary frame, which holds an object or nothing that is JSON.
+    #[inline]
+    fn read(&mut self, frame: Frame<'_>, sink: &mut dyn DeltaSink) -> Result<(), Place> {
+        let decoder = &self.decoder;
+        let fits = |index| decoder.echoes_index(index);
+        let (echo, scratch) = (&mut self.echo, &mut self.scratch);
+        if D::ECHOES && echo.hear(&frame, decoder.epoch(), fits, scratch, sink) {
+            return Ok(());
+        }
+        self.parse(frame, sink)
+    }
+
     #[inline]
     fn parse(&mut self, frame: Frame<'_>, sink: &mut dyn DeltaSink) -> Result<(), Place> {
         let decoder = &mut self.decoder;

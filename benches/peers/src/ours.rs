@@ -37,7 +37,7 @@ fn push(format: WireFormat, chunks: &Chunks, remember: bool) -> Reading {
     let mut parser = ToolCallParser::with_config(format, config);
     let mut reading = Reading::default();
     let mut take = |event: Result<Event<'_>, Error>| match event {
-        Ok(Event::CallCompleted(call)) => reading.calls.push(given(&call, text)),
+        Ok(Event::CallCompleted(call)) => reading.calls.push(given(call, text)),
         Ok(_) => {}
         Err(error) => reading.errors.push(error.to_string()),
     };
@@ -48,13 +48,13 @@ fn push(format: WireFormat, chunks: &Chunks, remember: bool) -> Reading {
     reading
 }
 
-fn stream(format: WireFormat, chunks: &Chunks, arguments: fn(&ToolCall) -> Arguments) -> Reading {
+fn stream(format: WireFormat, chunks: &Chunks, arguments: fn(ToolCall) -> Arguments) -> Reading {
     let mut calls = source(chunks).tool_calls(format);
     let mut reading = Reading::default();
     futures::executor::block_on(async {
         while let Some(call) = calls.next().await {
             match call {
-                Ok(call) => reading.calls.push(given(&call, arguments)),
+                Ok(call) => reading.calls.push(given(call, arguments)),
                 Err(error) => reading.errors.push(error.to_string()),
             }
         }
@@ -62,18 +62,20 @@ fn stream(format: WireFormat, chunks: &Chunks, arguments: fn(&ToolCall) -> Argum
     reading
 }
 
-fn given(call: &ToolCall, arguments: fn(&ToolCall) -> Arguments) -> Call {
+fn given(call: ToolCall, arguments: fn(ToolCall) -> Arguments) -> Call {
+    let (id, name) = (call.id().to_owned(), call.name().to_owned());
     Call {
         flagged: !call.is_usable(),
-        ..Call::new(call.id(), call.name(), arguments(call))
+        ..Call::new(&id, &name, arguments(call))
     }
 }
 
-fn text(call: &ToolCall) -> Arguments {
-    Arguments::Text(call.arguments().raw().to_owned())
+/// To keep, as the others' calls are.
+fn text(call: ToolCall) -> Arguments {
+    Arguments::Text(call.into_arguments().into_raw())
 }
 
-fn object(call: &ToolCall) -> Arguments {
+fn object(call: ToolCall) -> Arguments {
     match call.arguments().object() {
         Ok(object) => Arguments::Parsed(Value::Object(object.clone())),
         Err(_) => text(call),

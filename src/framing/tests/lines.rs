@@ -108,3 +108,56 @@ fn random_bodies_give_the_same_frames_at_every_cut_and_lose_nothing() {
     ];
     loses_nothing(Lines, &pieces, "");
 }
+
+/// Takes every line that is a document by itself.
+#[derive(Default)]
+struct Documents(Vec<Owned>);
+
+impl FrameSink for Documents {
+    fn frame(&mut self, frame: Frame<'_>) {
+        self.0.push(Owned::from(frame));
+    }
+
+    fn whole(&mut self, frame: Frame<'_>) -> bool {
+        let is_document = serde_json::from_str::<serde_json::Value>(frame.data).is_ok();
+        if is_document {
+            self.frame(frame);
+        }
+        is_document
+    }
+}
+
+#[test]
+fn who_reads_whole_documents_gets_the_frames_that_any_other_gets() {
+    let pieces: [&[u8]; 14] = [
+        b"{\"a\":1}\n",
+        b"{\"a\":\n",
+        b"1}",
+        b"\n",
+        b"{",
+        b"[{}]\r\n",
+        b"{}{}\n",
+        b"{\"a\":\"",
+        b"\"}\n",
+        b" {\"b\":[]} \n",
+        b"text\n",
+        b"[\n",
+        b"]\n",
+        b"{\"a\":\"\xff\"}\n",
+    ];
+    let mut taken = 0;
+    for seed in 0..3000 {
+        let body = Random(seed).mix(&pieces, 20);
+        let (expected, error) = whole_within(Lines, WIDE, &body);
+        assert_eq!(error, None);
+        let mut sink = Documents::default();
+        let mut framing = Framing::new(Lines, WIDE);
+        for chunk in body.chunks(1 + seed as usize % 9) {
+            framing.push(chunk, &mut sink).unwrap();
+        }
+        framing.finish(&mut sink).unwrap();
+        assert_eq!(sink.0, expected, "{:?}", String::from_utf8_lossy(&body));
+        taken += sink.0.len();
+    }
+    assert!(taken > 3000);
+}

@@ -55,6 +55,8 @@ impl<'a> Text<'a> {
     /// other halves may stand in the neighbouring pieces.
     fn unescape_into(self, out: &mut Vec<u8>) -> (Option<u16>, Option<u16>) {
         let bytes = self.raw.as_bytes();
+        // What a long text says is shorter than it: growing by and by could take twice the room.
+        out.reserve(bytes.len());
         let (mut low, mut high) = (None, None);
         let mut at = 0;
         while let (to, Stop::Half(half)) = decode(bytes, at, out) {
@@ -131,7 +133,7 @@ pub(crate) fn decode(bytes: &[u8], mut at: usize, out: &mut Vec<u8>) -> (usize, 
 /// Bytes that are looked at together, and as many after them: a run that begins among the first ends among all.
 const BLOCKS: usize = 64;
 /// So many bytes get room in one go: it is filled before it is written.
-const PART: usize = 4096;
+const PART: usize = 2048;
 
 /// Decodes from `at` on up to where a closer look is needed: at the quote, at a `\u`, at what no string may hold, or close to the
 /// end. Gives where that is.
