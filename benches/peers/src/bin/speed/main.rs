@@ -11,7 +11,8 @@
 //!
 //! Every outcome is compared with what was written into the body: ids, names, arguments. Whoever is compared runs once a round,
 //! in turn; a ratio is the median over the rounds of the times within one round, so that a machine that changes its pace changes
-//! both. Times are only good for ratios.
+//! both. Times are only good for ratios. Memory that was freed stays with the process, as it does in one that has run for a
+//! while ([`keep_freed_memory`]).
 
 mod bars;
 mod growth;
@@ -22,7 +23,18 @@ use std::process::ExitCode;
 
 use callstitch_peers::bodies::{CHUNKINGS, SHAPES, named};
 
+/// A large block, freed once, teaches glibc's allocator to keep what is freed. Else it gives the end of the heap back after some
+/// runs and takes it again in the next, page by page, which can double the time of whoever's buffers happen to lie there.
+fn keep_freed_memory() {
+    const LARGEST_THAT_TEACHES: usize = 32 << 20;
+    drop(std::hint::black_box(vec![
+        1u8;
+        LARGEST_THAT_TEACHES - (64 << 10)
+    ]));
+}
+
 fn main() -> ExitCode {
+    keep_freed_memory();
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words[..] {
