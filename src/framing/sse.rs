@@ -35,7 +35,7 @@ use crate::framing::{FrameSink, Origin};
 use event::{Held, Here};
 use piece::{Piece, after_line_end, usual_event};
 use skipped::SHORT;
-use unfinished::Unfinished;
+use unfinished::{LONGEST, Unfinished};
 
 /// The machine. Between two chunks:
 ///
@@ -43,12 +43,12 @@ use unfinished::Unfinished;
 ///   carry                 the unfinished line
 ///   held, start           the event whose blank line has not come; while its chunk is there, its fields are in `Here`
 ///   bare                  the text whose end has not come
-///   unfinished            all bytes since the last event, if few: `carry` and `held` are made of them
+///   unfinished            or else, between events, bytes that nobody has looked at
 /// ```
 #[derive(Debug)]
 pub(crate) struct Sse {
     limits: FrameLimits,
-    /// Bytes pushed so far.
+    /// Bytes looked at so far.
     offset: u64,
     /// The last byte was a CR, which ended its line. If the next is an LF it belongs to the same line end.
     after_cr: bool,
@@ -92,7 +92,7 @@ impl Sse {
     }
 
     pub(super) fn offset(&self) -> u64 {
-        self.offset
+        advance(self.offset, self.unfinished.len())
     }
 
     pub(super) fn reset(&mut self) {
@@ -103,33 +103,74 @@ impl Sse {
 
     #[inline]
     pub(super) fn push(&mut self, chunk: &[u8], sink: &mut impl FrameSink) -> Result<(), Error> {
-        let mut rest = chunk;
-        if self.is_at_rest() {
-            rest = self.repeated(chunk, advance(self.offset, chunk.len()), sink);
-            self.offset = advance(self.offset, chunk.len() - rest.len());
+        let end = advance(self.offset(), chunk.len());
+        let result = self.push_chunk(chunk, sink);
+        if result.is_err() {
+            self.drop_held();
+            self.offset = end;
         }
-        if rest.is_empty() {
-            return Ok(());
-        }
-        self.push_rest(rest, sink)
+        result
     }
 
-    #[inline(never)]
-    fn push_rest(&mut self, chunk: &[u8], sink: &mut impl FrameSink) -> Result<(), Error> {
-        match self.push_lines(chunk, sink) {
-            Ok(last) => {
-                self.unfinished.note(chunk, last);
-                Ok(())
-            }
-            Err(error) => {
-                self.drop_held();
-                Err(error)
+    #[inline]
+    fn push_chunk(&mut self, chunk: &[u8], sink: &mut impl FrameSink) -> Result<(), Error> {
+        let (mut lines, tail) = split_tail(chunk);
+        if !self.unfinished.is_empty() {
+            let limit = self.limit();
+            match self.unfinished.repeated(lines, self.offset, limit, sink) {
+                Some((taken, after)) => {
+                    self.offset = advance(self.offset, taken);
+                    lines = after;
+                }
+                None if lines.is_empty() && self.unfinished.len() + chunk.len() <= self.few() => {
+                    self.unfinished.keep(chunk);
+                    return Ok(());
+                }
+                None => self.look_back(sink)?,
             }
         }
+        if self.is_at_rest() {
+            let before = lines.len();
+            lines = self.repeated(lines, advance(self.offset, before), sink);
+            self.offset = advance(self.offset, before - lines.len());
+        }
+        if lines.is_empty() && tail.is_empty() {
+            return Ok(());
+        }
+        let rest = chunk.len().saturating_sub(lines.len() + tail.len());
+        let rest = chunk.get(rest..).unwrap_or_default();
+        let left = if self.is_at_rest() && self.leaves(lines, tail) {
+            rest
+        } else {
+            self.push_lines(rest, true, sink)?
+        };
+        self.unfinished.keep(left);
+        Ok(())
+    }
+
+    /// Whether these lines and this tail, the last of a chunk, are left for the next one: they are few, and no event ends in them.
+    fn leaves(&self, lines: &[u8], tail: &[u8]) -> bool {
+        self.is_between()
+            && self.carry.is_empty()
+            && lines.len() + tail.len() <= self.few()
+            && !has_blank_line(lines)
+    }
+
+    fn few(&self) -> usize {
+        LONGEST.min(self.limit())
+    }
+
+    /// Looks at what was kept unfinished: it did not begin an event that the sink knows by its bytes.
+    fn look_back(&mut self, sink: &mut impl FrameSink) -> Result<(), Error> {
+        let mut unfinished = std::mem::take(&mut self.unfinished);
+        let result = self.push_lines(unfinished.bytes(), false, sink).map(drop);
+        unfinished.clear();
+        self.unfinished = unfinished;
+        result
     }
 
     pub(super) fn finish(&mut self, sink: &mut impl FrameSink) -> Result<(), Error> {
-        let result = self.last_line(sink);
+        let result = self.look_back(sink).and_then(|()| self.last_line(sink));
         if result.is_ok() {
             self.bare.give(sink);
         }
@@ -145,21 +186,19 @@ impl Sse {
         self.unfinished.clear();
     }
 
-    /// Takes the lines of a chunk; gives how many of its last bytes come after the last event, if one ended in it.
-    fn push_lines(
+    /// Takes the lines of a chunk; gives its last bytes if they are [left](Sse::leaves) and may be.
+    #[inline(never)]
+    fn push_lines<'c>(
         &mut self,
-        chunk: &[u8],
+        chunk: &'c [u8],
+        may_leave: bool,
         sink: &mut impl FrameSink,
-    ) -> Result<Option<usize>, Error> {
+    ) -> Result<&'c [u8], Error> {
         let Some(last) = chunk.last() else {
-            return Ok(None);
+            return Ok(&[]);
         };
-        let (limit, mut rest, was_at_rest) = (self.limit(), chunk, self.is_at_rest());
-        if let Some(after) = self.unfinished.repeated(chunk, self.offset, limit, sink) {
-            self.carry.clear();
-            self.close_event();
-            rest = after;
-        } else if self.after_cr {
+        let (mut rest, was_at_rest) = (chunk, self.is_at_rest());
+        if self.after_cr {
             rest = rest.strip_prefix(b"\n").unwrap_or(rest);
         }
         // The offset of a slice that reaches to the end of the chunk is `end` less its length.
@@ -170,7 +209,7 @@ impl Sse {
         if !self.carry.is_empty() {
             let Some(at) = memchr2(b'\n', b'\r', rest) else {
                 self.carry_on(rest, end - rest.len() as u64, sink)?;
-                return Ok(None);
+                return Ok(&[]);
             };
             let (part, after) = rest.split_at_checked(at).unwrap_or((rest, &[]));
             self.carry_on(part, end - rest.len() as u64, sink)?;
@@ -194,14 +233,7 @@ impl Sse {
         if !was_at_rest {
             rest = self.repeated(rest, end, sink);
         }
-        let mut last = self.is_between().then_some(rest.len());
-        let lines_len = match rest {
-            [] => return Ok(last),
-            // A chunk mostly ends where an event does.
-            [.., b'\n'] => rest.len(),
-            _ => memrchr2(b'\n', b'\r', rest).map_or(0, |at| at + 1),
-        };
-        let (lines, tail) = rest.split_at_checked(lines_len).unwrap_or((&[], rest));
+        let (lines, tail) = split_tail(rest);
         let lines_end = end - tail.len() as u64;
         let text = valid_prefix(lines);
         let mut here = Here {
@@ -209,7 +241,17 @@ impl Sse {
             ..Here::default()
         };
         let mut rest = lines;
-        while !rest.is_empty() {
+        loop {
+            if may_leave && self.leaves(rest, tail) {
+                let left = chunk.len() - rest.len() - tail.len();
+                let left = chunk.get(left..).unwrap_or_default();
+                self.offset -= left.len() as u64;
+                self.after_cr &= left.is_empty();
+                return Ok(left);
+            }
+            if rest.is_empty() {
+                break;
+            }
             let (start, line_start) = (lines.len() - rest.len(), lines_end - rest.len() as u64);
             let usual = text.get(start..).filter(|_| self.is_between());
             if let Some((frame, length)) = usual.and_then(|text| usual_event(text, self.limit())) {
@@ -236,13 +278,10 @@ impl Sse {
                 self.line(line, line_start, &mut here, sink)?;
             }
             rest = self.repeated(rest, lines_end, sink);
-            if self.is_between() {
-                last = Some(rest.len() + tail.len());
-            }
         }
         self.keep(here);
         self.carry_on(tail, lines_end, sink)?;
-        Ok(last)
+        Ok(&[])
     }
 
     /// What is left of these bytes, which end at this offset, without the events that are repeated at their beginning.
@@ -389,6 +428,28 @@ impl Sse {
             }
         }
     }
+}
+
+/// The complete lines, and what comes after them.
+#[inline]
+fn split_tail(chunk: &[u8]) -> (&[u8], &[u8]) {
+    let lines = match chunk {
+        // A chunk mostly ends where an event does.
+        [.., b'\n'] => chunk.len(),
+        _ => memrchr2(b'\n', b'\r', chunk).map_or(0, |at| at + 1),
+    };
+    chunk.split_at_checked(lines).unwrap_or((&[], chunk))
+}
+
+/// Whether one of these lines is blank.
+fn has_blank_line(mut lines: &[u8]) -> bool {
+    while let Some(at) = memchr2(b'\n', b'\r', lines) {
+        if at == 0 {
+            return true;
+        }
+        lines = after_line_end(lines.get(at..).unwrap_or_default());
+    }
+    false
 }
 
 #[cfg(test)]

@@ -1,60 +1,58 @@
-//! The bytes of an event that a chunk leaves unfinished, for a second look at them with the next chunk.
+//! The bytes of an event that a chunk leaves unfinished, kept as they are until the next chunk comes.
 
 use crate::framing::FrameSink;
 
-/// All bytes since the last event ended, while they are few. The machine has read them as far as they are lines; if they turn out
-/// to begin an event that the sink knows by its bytes, what was read is dropped, as such an event is read for much less.
+/// All bytes since the last event, while they are few and no line of them is blank. With the next chunk they mostly turn out to
+/// begin an event that the sink knows by its bytes, which is read for much less than its lines are.
 #[derive(Debug, Default)]
 pub(super) struct Unfinished(Vec<u8>);
 
-/// An event that is longer is read line by line.
-const LONGEST: usize = 1024;
-/// So many bytes of a chunk are shown with those before it: nearly always the rest of the event.
+/// Of an event that is longer the lines are read as they come.
+pub(super) const LONGEST: usize = 1024;
+/// The lines of a chunk are shown together with the bytes before them if they are so few, else as much of them as nearly always
+/// is the rest of the event.
+const FEW: usize = 1536;
 const SHOWN: usize = 512;
 
 impl Unfinished {
-    /// What is left of a chunk at this offset, if the sink took the event that the chunk goes on with.
+    /// How many bytes the sink took, and what of these lines is left, which stand behind what is unfinished; if it took the event
+    /// that they go on with. What is unfinished begins at this offset.
     #[inline]
     pub(super) fn repeated<'c>(
         &mut self,
-        chunk: &'c [u8],
+        lines: &'c [u8],
         offset: u64,
         limit: usize,
         sink: &mut impl FrameSink,
-    ) -> Option<&'c [u8]> {
+    ) -> Option<(usize, &'c [u8])> {
         let held = self.0.len();
-        if held == 0 {
+        if lines.is_empty() {
             return None;
         }
-        self.0
-            .extend_from_slice(chunk.get(..SHOWN).unwrap_or(chunk));
+        let shown = lines.get(..SHOWN).filter(|_| lines.len() > FEW);
+        self.0.extend_from_slice(shown.unwrap_or(lines));
         let shown = self.0.get(..limit).unwrap_or(&self.0);
-        let taken = sink.repeated(shown, offset - held as u64);
+        let taken = sink.repeated(shown, offset);
         self.0.truncate(held);
-        let after = taken.checked_sub(held)?;
+        let after = lines.get(taken.checked_sub(held)?..)?;
         self.0.clear();
-        chunk.get(after..)
+        Some((taken, after))
     }
 
-    /// Notes what a chunk leaves unfinished: its last bytes, so many, or with all of it what was so before.
-    #[inline]
-    pub(super) fn note(&mut self, chunk: &[u8], last: Option<usize>) {
-        if last == Some(0) {
-            return self.clear();
-        }
-        let bytes = match last {
-            Some(last) => {
-                self.0.clear();
-                chunk.get(chunk.len().saturating_sub(last)..)
-            }
-            None => Some(chunk).filter(|_| !self.0.is_empty()),
-        };
-        let bytes = bytes.unwrap_or_default();
-        if self.0.len() + bytes.len() <= LONGEST {
-            self.0.extend_from_slice(bytes);
-        } else {
-            self.0.clear();
-        }
+    pub(super) fn keep(&mut self, bytes: &[u8]) {
+        self.0.extend_from_slice(bytes);
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     pub(super) fn clear(&mut self) {
