@@ -278,10 +278,11 @@ impl ToolCall {
     /// # Examples
     ///
     /// ```
-    /// use callstitch::ToolCall;
+    /// use callstitch::{ToolCall, ToolName};
     ///
-    /// let call = ToolCall::new("call_1", "get_tide", r#"{"port":"Oban"}"#);
+    /// let call = ToolCall::new(ToolName::new("get_tide")?, r#"{"port":"Oban"}"#);
     /// assert_eq!(call.into_arguments().into_raw(), r#"{"port":"Oban"}"#);
+    /// # Ok::<(), callstitch::EmptyToolName>(())
     /// ```
     #[must_use]
     pub fn into_arguments(self) -> Arguments {

@@ -1,16 +1,20 @@
 //! What every JSON-speaking decoder needs of a frame before it can look for its own members.
 
+mod function_call;
+
 use std::borrow::Cow;
 use std::fmt;
 
 use serde_json::Value;
 
 use crate::anomaly::AnomalyKind;
-use crate::delta::{ArgumentsPart, CallKey, ClosedBy, Delta, DeltaSink, FinishMeaning};
+use crate::delta::{CallKey, ClosedBy, Delta, DeltaSink, FinishMeaning};
 use crate::framing::{Frame, Origin};
 use crate::json::cursor::{Cursor, Fault, Kind, Place, Text};
 use crate::wire::Decoder;
 use crate::wire::echo::Echo;
+
+pub(crate) use function_call::{Arguments, FunctionCall};
 
 /// A decoder whose frames each hold one JSON document.
 pub(crate) trait JsonDecoder: fmt::Debug + Send + Sync {
@@ -389,90 +393,6 @@ pub(crate) fn stop_block(index: Option<i64>, sink: &mut dyn DeltaSink) {
         key,
         by: ClosedBy::BlockStop,
     });
-}
-
-/// Arguments as the wires carry them.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) enum Arguments<'a> {
-    #[default]
-    Absent,
-    Null,
-    Text(Text<'a>),
-    /// An object, or another value that is no text (Q40).
-    Value {
-        raw: &'a str,
-        /// For certain; `false` says nothing.
-        is_object: bool,
-    },
-}
-
-impl<'a> Arguments<'a> {
-    pub(crate) fn read(cursor: &mut Cursor<'a>) -> Result<Self, Fault> {
-        Ok(match cursor.kind()? {
-            Kind::String => cursor.text()?.map_or(Arguments::Absent, Arguments::Text),
-            Kind::Null => {
-                cursor.skip()?;
-                Arguments::Null
-            }
-            _ => {
-                let (raw, is_object) = cursor.raw_object()?;
-                Arguments::Value { raw, is_object }
-            }
-        })
-    }
-
-    /// A piece of text or a whole value; an empty text is nothing. `scratch` holds a text that must be decoded.
-    pub(crate) fn part<'s>(self, scratch: &'s mut Vec<u8>) -> ArgumentsPart<'s>
-    where
-        'a: 's,
-    {
-        match self {
-            Arguments::Absent | Arguments::Null => ArgumentsPart::None,
-            Arguments::Text(text) if text.raw.is_empty() => ArgumentsPart::None,
-            Arguments::Text(text) => ArgumentsPart::Fragment(text.fragment(scratch)),
-            Arguments::Value { raw, .. } => ArgumentsPart::Whole(raw),
-        }
-    }
-
-    /// The value, where it is an object.
-    pub(crate) fn object(self) -> Option<&'a str> {
-        match self {
-            Arguments::Value { raw, is_object } => Some(raw).filter(|_| is_object),
-            _ => None,
-        }
-    }
-}
-
-/// A call as Cohere and Ollama nest it: its id, and a `function` of a name and arguments. Only Ollama writes an index there.
-#[derive(Default)]
-pub(crate) struct FunctionCall<'a> {
-    pub(crate) id: Option<Text<'a>>,
-    pub(crate) index: Option<i64>,
-    pub(crate) name: Option<Text<'a>>,
-    pub(crate) arguments: Arguments<'a>,
-}
-
-impl<'a> FunctionCall<'a> {
-    pub(crate) fn read(cursor: &mut Cursor<'a>) -> Result<Self, Fault> {
-        let mut call = FunctionCall::default();
-        cursor.members(|cursor, key| {
-            match key {
-                b"id" => call.id = cursor.label()?,
-                b"function" => drop(cursor.members(|cursor, key| {
-                    match key {
-                        b"index" => call.index = cursor.integer()?,
-                        b"name" => call.name = cursor.label()?,
-                        b"arguments" => call.arguments = Arguments::read(cursor)?,
-                        _ => cursor.skip()?,
-                    }
-                    Ok(())
-                })?),
-                _ => cursor.skip()?,
-            }
-            Ok(())
-        })?;
-        Ok(call)
-    }
 }
 
 /// The text of an object; `None` for any other value.
