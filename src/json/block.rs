@@ -144,13 +144,12 @@ enum Look {
 #[inline(always)]
 fn look(blocks: &[Block], pending: &mut bool) -> Option<Look> {
     const EVEN: u64 = 0x5555_5555_5555_5555;
+    let before = 64 - blocks.len() * WIDTH;
     let (mut quotes, mut backslashes, mut controls, mut simple) = (0u64, 0u64, 0u64, 0u64);
-    for block in blocks {
+    for block in blocks.iter().rev() {
         let chunk = u8x16::new(*block);
         let is = |byte| chunk.cmp_eq(u8x16::splat(byte));
-        let next = |marks: u64, lanes: u8x16| {
-            (marks >> WIDTH) | (lanes.move_mask() as u64) << (64 - WIDTH)
-        };
+        let next = |marks: u64, lanes: u8x16| marks << WIDTH | u64::from(lanes.move_mask() as u32);
         let (quote, backslash) = (is(b'"'), is(b'\\'));
         // `b` and `f` differ in one bit.
         let b_or_f = (chunk & u8x16::splat(!4)).cmp_eq(u8x16::splat(b'b'));
@@ -160,7 +159,8 @@ fn look(blocks: &[Block], pending: &mut bool) -> Option<Look> {
         controls = next(controls, chunk.min(u8x16::splat(0x1f)).cmp_eq(chunk));
         simple = next(simple, (quote | backslash) | (b_or_f | others));
     }
-    let before = 64 - blocks.len() * WIDTH;
+    let [quotes, backslashes, controls, simple] =
+        [quotes, backslashes, controls, simple].map(|marks| marks << before);
     let escaped_first = u64::from(*pending) << before;
     let runs = backslashes & !escaped_first;
     let first = runs & !(runs << 1);

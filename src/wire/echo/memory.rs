@@ -81,7 +81,7 @@ struct Heard {
 const PIECES: usize = 16;
 const MORE_PIECES: usize = 64;
 const MANY_BYTES: usize = 8 << 10;
-const PIECES_BYTES: usize = 512;
+const PIECES_BYTES: usize = 4 << 10;
 /// No more is looked at in one go, so that places in it are small numbers.
 const SHOWN_BYTES: usize = 1 << 30;
 
