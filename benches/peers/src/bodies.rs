@@ -15,6 +15,7 @@ pub const STREAMED: [WireFormat; 3] = [
     WireFormat::OpenAiResponses,
 ];
 
+#[derive(Clone)]
 pub struct Body {
     pub format: WireFormat,
     pub bytes: Bytes,
@@ -53,6 +54,15 @@ impl Body {
                     arguments,
                 })
                 .collect(),
+        }
+    }
+
+    /// The same, its bytes elsewhere in memory.
+    #[must_use]
+    pub fn copied(&self) -> Self {
+        Body {
+            bytes: Bytes::copy_from_slice(&self.bytes),
+            ..self.clone()
         }
     }
 
