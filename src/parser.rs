@@ -252,7 +252,10 @@ impl ToolCallParser {
     /// loses nothing. Cost: linear in the chunk.
     pub fn push(&mut self, chunk: &[u8]) -> Events<'_> {
         if !chunk.is_empty() && !self.accumulator.is_over() {
-            self.feed(chunk);
+            match self.framing {
+                Stage::Framing(_) => self.frames(chunk),
+                Stage::Sniffing(_) => self.sniff(chunk),
+            }
         }
         self.accumulator.events()
     }
@@ -481,11 +484,12 @@ impl ToolCallParser {
         frame_limits(self.accumulator.max_event_bytes())
     }
 
-    fn feed(&mut self, chunk: &[u8]) {
+    /// Nearly every body shows its framing in its first chunk.
+    #[cold]
+    fn sniff(&mut self, chunk: &[u8]) {
         let Stage::Sniffing(first) = &mut self.framing else {
-            return self.frames(chunk);
+            return;
         };
-        // Nearly every body shows its framing in its first chunk.
         let mut joined = std::mem::take(first);
         // Bytes that are longer than a prelude and did not tell are white space: only what is new can tell.
         let padded = joined.len() > TELLING_BYTES;

@@ -62,15 +62,14 @@ impl<'a> Fragment<'a> {
     #[inline(always)]
     pub(crate) fn push_to(self, out: &mut String) {
         let end = out.len() + self.text.len();
-        // Another text may have been put in its place: the field is public.
+        // Another text may have been put in its place: the field is public. One that begins where the padded one does ends between
+        // two characters of it.
         let is_padded = self.padded.len() == PADDED
             && self.text.len() <= PADDED
             && std::ptr::eq(self.padded.as_ptr(), self.text.as_ptr());
         if is_padded {
             out.push_str(self.padded);
-            if out.is_char_boundary(end) {
-                out.truncate(end);
-            }
+            out.truncate(end);
         } else {
             out.push_str(self.text);
         }

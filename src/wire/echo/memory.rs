@@ -50,18 +50,17 @@ impl Literal {
         }
     }
 
-    /// What comes after the literal, if it begins `bytes`.
+    /// Where the literal ends, if it stands in `bytes` at this place.
     #[inline(always)]
-    fn strip<'b>(&self, bytes: &'b [u8]) -> Option<&'b [u8]> {
-        match bytes.first_chunk() {
+    fn end(&self, bytes: &[u8], at: usize) -> Option<usize> {
+        let (rest, end) = (bytes.get(at..)?, at + self.bytes.len());
+        let stands = match rest.first_chunk() {
             Some(head) if self.bytes.len() <= head.len() => {
-                if (u128::from_le_bytes(*head) ^ self.head) & self.mask != 0 {
-                    return None;
-                }
-                bytes.get(self.bytes.len()..)
+                (u128::from_le_bytes(*head) ^ self.head) & self.mask == 0
             }
-            _ => bytes.strip_prefix(&*self.bytes),
-        }
+            _ => rest.starts_with(&self.bytes),
+        };
+        stands.then_some(end)
     }
 }
 
@@ -317,11 +316,10 @@ impl Memory {
             None => (None, &self.tail),
         };
         let (mut text, mut unquoted, mut index) = (None, false, None);
-        let mut rest = bytes;
+        let mut at = 0;
         for (literal, hole) in &self.parts {
-            rest = first.take().unwrap_or(literal).strip(rest)?;
-            let at = bytes.len() - rest.len();
-            let end = match hole {
+            at = first.take().unwrap_or(literal).end(bytes, at)?;
+            at = match hole {
                 Hole::Text => {
                     let (end, length) = append_string(bytes, at, out)?;
                     // A decoder may leave out an empty text.
@@ -330,20 +328,18 @@ impl Memory {
                     end
                 }
                 Hole::SkippedString => ascii_string(bytes, at)?,
-                Hole::SkippedNumber => at + short_integer(rest)?.1,
+                Hole::SkippedNumber => at + short_integer(bytes.get(at..)?)?.1,
                 Hole::Index => {
-                    let (value, length) = short_integer(rest)?;
+                    let (value, length) = short_integer(bytes.get(at..)?)?;
                     index = u32::try_from(value).ok().filter(|_| fits(value));
                     index?;
                     at + length
                 }
             };
-            rest = bytes.get(end..)?;
         }
-        let rest = tail.strip(rest)?;
         Some(Heard {
             index,
-            end: bytes.len() - rest.len(),
+            end: tail.end(bytes, at)?,
             length: text?,
             unquoted,
         })
