@@ -36,7 +36,8 @@ impl<'c> Piece<'c> {
 }
 
 /// The event that begins `text`, if it is what nearly every one is: a `data` line that is not long, perhaps an `event` line before
-/// it, LF or CRLF and a blank line; and its length, if that is at most `limit`. Reading the same lines one by one gives the same event, for more work.
+/// it, LF or CRLF and a blank line; and its length, if that is at most `limit`. Reading the same lines one by one gives the same
+/// event, for more work.
 #[inline]
 pub(super) fn usual_event(text: &str, limit: usize) -> Option<(Frame<'_>, usize)> {
     let line = |text| {
