@@ -153,7 +153,8 @@ impl Default for Config {
 
 impl Config {
     /// Bytes of one line, event or binary frame. Default 64 MiB: a Responses snapshot repeats all output, and an escaped
-    /// 32 MiB argument can take twice its size. Cost: memory for one unfinished event.
+    /// 32 MiB argument can take twice its size. Cost: memory for one unfinished event; of a line of server-sent events that says
+    /// nothing, such as a comment, only the first KiB is held.
     ///
     /// # Examples
     ///

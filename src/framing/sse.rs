@@ -148,12 +148,12 @@ impl Sse {
         Ok(())
     }
 
-    /// Whether these lines and this tail, the last of a chunk, are left for the next one: they are few, and no event ends in them.
+    /// Whether these lines and this tail, the last of a chunk, are left for the next one: they are few, and say nothing yet.
     fn leaves(&self, lines: &[u8], tail: &[u8]) -> bool {
         self.is_between()
             && self.carry.is_empty()
             && lines.len() + tail.len() <= self.few()
-            && !has_blank_line(lines)
+            && only_name_event(lines)
     }
 
     fn few(&self) -> usize {
@@ -441,15 +441,11 @@ fn split_tail(chunk: &[u8]) -> (&[u8], &[u8]) {
     chunk.split_at_checked(lines).unwrap_or((&[], chunk))
 }
 
-/// Whether one of these lines is blank.
-fn has_blank_line(mut lines: &[u8]) -> bool {
-    while let Some(at) = memchr2(b'\n', b'\r', lines) {
-        if at == 0 {
-            return true;
-        }
-        lines = after_line_end(lines.get(at..).unwrap_or_default());
-    }
-    false
+/// Whether these are no lines, or an `event` line alone, with which most events begin.
+fn only_name_event(lines: &[u8]) -> bool {
+    let end = || memchr2(b'\n', b'\r', lines).and_then(|at| lines.get(at..));
+    lines.is_empty()
+        || lines.starts_with(b"event:") && end().is_some_and(|end| after_line_end(end).is_empty())
 }
 
 #[cfg(test)]
