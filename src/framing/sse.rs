@@ -114,7 +114,14 @@ impl Sse {
 
     #[inline]
     fn push_chunk(&mut self, chunk: &[u8], sink: &mut impl FrameSink) -> Result<(), Error> {
+        // A long line that goes on is searched for its end alone.
+        if !self.is_at_rest() {
+            let left = self.push_lines(chunk, true, sink)?;
+            self.unfinished.keep(left);
+            return Ok(());
+        }
         let (mut lines, tail) = split_tail(chunk);
+        let mut at_rest = true;
         if !self.unfinished.is_empty() {
             let limit = self.limit();
             match self.unfinished.repeated(lines, self.offset, limit, sink) {
@@ -126,10 +133,13 @@ impl Sse {
                     self.unfinished.keep(chunk);
                     return Ok(());
                 }
-                None => self.look_back(sink)?,
+                None => {
+                    self.look_back(sink)?;
+                    at_rest = self.is_at_rest();
+                }
             }
         }
-        if self.is_at_rest() {
+        if at_rest {
             let before = lines.len();
             lines = self.repeated(lines, advance(self.offset, before), sink);
             self.offset = advance(self.offset, before - lines.len());
@@ -139,7 +149,7 @@ impl Sse {
         }
         let rest = chunk.len().saturating_sub(lines.len() + tail.len());
         let rest = chunk.get(rest..).unwrap_or_default();
-        let left = if self.is_at_rest() && self.leaves(lines, tail) {
+        let left = if at_rest && self.leaves(lines, tail) {
             rest
         } else {
             self.push_lines(rest, true, sink)?
