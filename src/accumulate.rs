@@ -82,6 +82,14 @@ enum State {
     Over,
 }
 
+impl State {
+    /// A call can go on without anything else changing.
+    #[inline]
+    fn goes_on(self) -> bool {
+        matches!(self, State::Running | State::MayEnd)
+    }
+}
+
 impl Default for Accumulator {
     fn default() -> Self {
         Accumulator::with_shared(config::shared())

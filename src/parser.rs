@@ -484,7 +484,7 @@ impl ToolCallParser {
         frame_limits(self.accumulator.max_event_bytes())
     }
 
-    /// Nearly every body shows its framing in its first chunk.
+    /// Takes a chunk while the framing is not known; nearly every body shows it in its first.
     #[cold]
     fn sniff(&mut self, chunk: &[u8]) {
         let Stage::Sniffing(first) = &mut self.framing else {

@@ -143,7 +143,7 @@ pub trait Decoder: fmt::Debug + Send + Sync {
     }
 
     /// As [`decode`](Decoder::decode), of a frame of JSON Lines, if its data is one whole document: else nothing is said, and
-    /// `false` given, as the document may go on with the next line. `false` is always right.
+    /// `false` given, as the document may go on with the next line. `false` is always right. Cost: linear in the frame.
     ///
     /// # Examples
     ///
@@ -172,7 +172,8 @@ pub trait Decoder: fmt::Debug + Send + Sync {
     }
 
     /// Whether a server-sent event says nothing to this decoder, told from the beginning of its data, which goes on: the rest is
-    /// then not kept in memory, and the event not decoded. Asked of data of more than about 1 KiB, and shown that much.
+    /// then not kept in memory, and the event not decoded. Asked of data of more than about 1 KiB, and shown that much. `false` is
+    /// always right. Cost: linear in what is shown.
     ///
     /// # Examples
     ///

@@ -72,11 +72,14 @@ fn other_wires() -> Vec<Stream> {
     ];
     let pieces = |calls: usize| (0..120).map(move |at| (at % calls, PIECES[at * 5 % PIECES.len()]));
     let event = |value: serde_json::Value| format!("data: {value}\n\n");
+    let in_turn = |parts: [&mut dyn Iterator<Item = String>; 4], end: String| -> String {
+        parts.into_iter().flatten().chain([end]).collect()
+    };
     let cohere = |calls: usize| -> String {
         let delta = |kind: &str, index: usize, message: serde_json::Value| {
             event(json!({"type": kind, "index": index, "delta": {"message": message}}))
         };
-        let starts = (0..calls).map(|index| {
+        let mut starts = (0..calls).map(|index| {
             let function = json!({"name": "note", "arguments": ""});
             delta(
                 "tool-call-start",
@@ -84,25 +87,21 @@ fn other_wires() -> Vec<Stream> {
                 json!({"tool_calls": {"id": format!("call_{index}"), "function": function}}),
             )
         });
-        let deltas = pieces(calls).map(|(index, text)| {
+        let mut deltas = pieces(calls).map(|(index, text)| {
             delta(
                 "tool-call-delta",
                 index,
                 json!({"tool_calls": {"function": {"arguments": text}}}),
             )
         });
-        let ends = (0..calls).map(|index| event(json!({"type": "tool-call-end", "index": index})));
-        let texts = pieces(1)
+        let mut ends =
+            (0..calls).map(|index| event(json!({"type": "tool-call-end", "index": index})));
+        let mut texts = pieces(1)
             .map(|(_, text)| delta("content-delta", 0, json!({"content": {"text": text}})));
         let end = event(json!({"type": "message-end", "delta": {"finish_reason": "TOOL_CALL"}}));
-        starts
-            .chain(deltas)
-            .chain(ends)
-            .chain(texts)
-            .chain([end])
-            .collect()
+        in_turn([&mut starts, &mut deltas, &mut ends, &mut texts], end)
     };
-    let ollama = |_: usize| -> String {
+    let ollama = || -> String {
         let line = |message: serde_json::Value| {
             format!(
                 "{}\n",
@@ -119,46 +118,37 @@ fn other_wires() -> Vec<Stream> {
         thoughts.chain(texts).chain([call, end]).collect()
     };
     let interactions = |calls: usize| -> String {
-        let starts = (0..calls).map(|index| {
+        let mut starts = (0..calls).map(|index| {
             let step =
                 json!({"type": "function_call", "id": format!("call_{index}"), "name": "note"});
             event(json!({"event_type": "step.start", "index": index, "step": step}))
         });
-        let deltas = pieces(calls).map(|(index, text)| {
+        let mut deltas = pieces(calls).map(|(index, text)| {
             event(json!({"event_type": "step.delta", "index": index, "delta": {"type": "arguments_delta", "arguments": text}}))
         });
-        let ends =
+        let mut ends =
             (0..calls).map(|index| event(json!({"event_type": "step.stop", "index": index})));
-        let texts = pieces(1).map(|(_, text)| {
+        let mut texts = pieces(1).map(|(_, text)| {
             event(json!({"event_type": "step.delta", "index": 9, "delta": {"type": "text", "text": text}}))
         });
         let end = event(
             json!({"event_type": "interaction.completed", "interaction": {"status": "requires_action"}}),
         );
-        starts
-            .chain(deltas)
-            .chain(ends)
-            .chain(texts)
-            .chain([end])
-            .collect()
+        in_turn([&mut starts, &mut deltas, &mut ends, &mut texts], end)
     };
-    let wires: [(WireFormat, &dyn Fn(usize) -> String); 3] = [
-        (WireFormat::Cohere, &cohere),
-        (WireFormat::Ollama, &ollama),
-        (WireFormat::GeminiInteractions, &interactions),
+    let bodies = [
+        (WireFormat::Cohere, cohere(1)),
+        (WireFormat::Cohere, cohere(3)),
+        (WireFormat::Ollama, ollama()),
+        (WireFormat::GeminiInteractions, interactions(1)),
+        (WireFormat::GeminiInteractions, interactions(3)),
     ];
-    let mut streams = Vec::new();
-    for (format, body) in wires {
-        for calls in [1, 3] {
-            let body = body(calls).into_bytes();
-            streams.push(Stream {
-                name: format!("{format}, {calls} calls"),
-                format,
-                body,
-            });
-        }
-    }
-    streams
+    let stream = |(at, (format, body)): (usize, (WireFormat, String))| Stream {
+        name: format!("{format}, body {at}"),
+        format,
+        body: body.into_bytes(),
+    };
+    bodies.into_iter().enumerate().map(stream).collect()
 }
 
 /// Reads a body without the memory, then with it, cut in several ways.

@@ -4,7 +4,7 @@ use super::Accumulator;
 use super::queue::Queued;
 use crate::anomaly::AnomalyKind;
 use crate::call::{CallIndex, PartialCall};
-use crate::delta::ClosedBy;
+use crate::delta::{ClosedBy, Fragment};
 use crate::event::Anomaly;
 use crate::slots::{Calls, SlotId};
 
@@ -28,6 +28,21 @@ pub(super) struct Slot {
     /// Opened under the id of this other slot: perhaps its mirror (Q12).
     pub(super) mirrors: Option<SlotId>,
     pub(super) told: Told,
+}
+
+impl Slot {
+    /// Appends a piece that needs no second thought, of a call that was announced and may have so many bytes; gives the call. `None`,
+    /// and nothing done, for any other.
+    #[inline(always)]
+    pub(super) fn append_plain(&mut self, text: Fragment<'_>, most: usize) -> Option<CallIndex> {
+        let length = text.text.len();
+        if !self.started || self.call.raw().len() + length > most {
+            return None;
+        }
+        self.call.append_plain(text)?;
+        self.said += length;
+        Some(self.call.index())
+    }
 }
 
 /// The kinds of anomaly that were told already, of one call or of the stream: one bit each.

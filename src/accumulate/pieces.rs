@@ -35,18 +35,19 @@ impl Accumulator {
         rest: &'p [Piece],
         begin: usize,
     ) -> (&'p [Piece], usize) {
-        let config = &self.config;
-        let (Whose::Call { choice, route, .. }, Some(slots)) = (pieces.whose, &mut self.slots)
-        else {
+        let Whose::Call { choice, route, .. } = pieces.whose else {
             return (rest, begin);
         };
-        let choice = if config.single_choice { 0 } else { choice };
+        let choice = self.choice(choice);
+        let (config, Some(slots)) = (&self.config, &mut self.slots) else {
+            return (rest, begin);
+        };
         let room = config.max_queued_events.saturating_sub(self.queue.len());
         let bytes = config
             .max_total_arguments_bytes
             .saturating_sub(self.arguments_bytes);
         if route == Route::Opens
-            || !matches!(self.state, State::Running | State::MayEnd)
+            || !self.state.goes_on()
             || rest.len() > room
             || pieces.text.len() - begin > bytes
             || config.field_events
@@ -58,18 +59,12 @@ impl Accumulator {
         for piece in rest {
             let text = pieces.piece(from, piece);
             let label = piece.index.map_or(-1, i64::from);
-            let at = slots.labelled(choice, label);
-            let slot = at.and_then(|at| self.calls.get(at)).filter(|slot| {
-                let length = slot.call.raw().len() + text.text.len();
-                slot.started && length <= config.max_arguments_bytes
-            });
-            let Some(slot) = slot else { break };
-            if slot.call.append_plain(text).is_none() {
-                break;
-            }
-            slot.said += text.text.len();
+            let slot = slots.labelled(choice, label);
+            let slot = slot.and_then(|at| self.calls.get(at));
+            let call = slot.and_then(|slot| slot.append_plain(text, config.max_arguments_bytes));
+            let Some(call) = call else { break };
             if let Some(runs) = &mut runs {
-                runs.begin(slot.call.index(), from);
+                runs.begin(call, from);
             }
             (from, count) = (piece.end as usize, count + 1);
         }
@@ -122,14 +117,15 @@ impl Accumulator {
 /// again what came before it. And where their text ends, and whether it is unquoted.
 #[inline]
 fn one_call(pieces: &Pieces<'_>, rest: &[Piece], from: usize) -> (usize, usize, bool) {
-    let (mut count, mut to, mut unquoted) = (0, from, true);
-    for piece in rest {
+    let Some((first, others)) = rest.split_first() else {
+        return (0, from, true);
+    };
+    let (mut count, mut to, mut unquoted) = (1, first.end as usize, first.unquoted);
+    for piece in others {
         let end = piece.end as usize;
-        let goes_on = count == 0
-            || Some(piece.index) == rest.first().map(|first| first.index)
-                && (!may_open(pieces.text, to)
-                    || cannot_restate(end - to, pieces.text(from, to).text));
-        if !goes_on {
+        let restates =
+            || may_open(pieces.text, to) && !cannot_restate(end - to, pieces.text(from, to).text);
+        if piece.index != first.index || restates() {
             break;
         }
         (count, to) = (count + 1, end);

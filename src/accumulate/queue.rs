@@ -83,6 +83,12 @@ impl Runs {
         self.runs.len() - self.taken
     }
 
+    /// Whether text of this begins a run: the last one is of something else.
+    #[inline(always)]
+    fn begins(&self, of: RunOf) -> bool {
+        self.runs.last().is_none_or(|run| run.of != of)
+    }
+
     /// Takes out the first; `end` is where the last one ends.
     #[inline]
     fn take(&mut self, end: usize) -> Option<(RunOf, Range<usize>)> {
@@ -178,7 +184,7 @@ impl Queue {
 
     #[inline(always)]
     fn grow(&mut self, of: RunOf, text: Fragment<'_>) -> bool {
-        let begins = self.runs.runs.last().is_none_or(|run| run.of != of);
+        let begins = self.runs.begins(of);
         if begins {
             self.make_room();
             let from = self.arena.len();
@@ -266,9 +272,9 @@ impl SideBySide<'_> {
     pub(super) fn begin(&mut self, index: CallIndex, from: usize) {
         let of = RunOf::Arguments(index);
         let from = self.queue.arena.len() + from - self.at;
-        let runs = &mut self.queue.runs.runs;
-        if runs.last().is_none_or(|run| run.of != of) {
-            runs.push(Run { of, from });
+        let runs = &mut self.queue.runs;
+        if runs.begins(of) {
+            runs.runs.push(Run { of, from });
         }
     }
 

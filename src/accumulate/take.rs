@@ -20,22 +20,18 @@ impl Accumulator {
         route: Route,
         text: Fragment<'_>,
     ) -> Option<bool> {
-        if !matches!(self.state, State::Running | State::MayEnd) {
+        if !self.state.goes_on() {
             return None;
         }
         let choice = self.choice(choice);
         let at = self.slots.as_mut()?.continued(choice, index, route)?;
-        let slot = self.calls.get(at).filter(|slot| slot.started)?;
+        let slot = self.calls.get(at)?;
         let length = text.text.len();
-        if slot.call.raw().len() + length > self.config.max_arguments_bytes
-            || self.arguments_bytes + length > self.config.max_total_arguments_bytes
-        {
+        if self.arguments_bytes + length > self.config.max_total_arguments_bytes {
             return None;
         }
-        slot.call.append_plain(text)?;
-        slot.said += length;
+        let of = slot.append_plain(text, self.config.max_arguments_bytes)?;
         self.arguments_bytes += length;
-        let of = slot.call.index();
         let mut more = !self.config.calls_only && self.queue.arguments(of, text);
         if self.config.field_events {
             fields::read_on(&mut slot.call, &self.config, &mut self.queue);

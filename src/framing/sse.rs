@@ -160,10 +160,7 @@ impl Sse {
 
     /// Whether these lines and this tail, the last of a chunk, are left for the next one: they are few, and say nothing yet.
     fn leaves(&self, lines: &[u8], tail: &[u8]) -> bool {
-        self.is_between()
-            && self.carry.is_empty()
-            && lines.len() + tail.len() <= self.few()
-            && only_name_event(lines)
+        self.is_between() && lines.len() + tail.len() <= self.few() && only_name_event(lines)
     }
 
     fn few(&self) -> usize {

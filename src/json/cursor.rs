@@ -304,12 +304,8 @@ impl<'a> Cursor<'a> {
         let mut log = log.borrow_mut();
         let value = self.text.get(..self.at).unwrap_or_default();
         let mut cursor = Cursor {
-            text: value,
             at: from,
-            depth: 0,
-            doubtful: false,
-            log: None,
-            sound: 0..0,
+            ..Cursor::new(value)
         };
         // The value was checked: punctuation and literals can be stepped over one by one.
         while let Ok(token) = cursor.peek_token() {

@@ -66,7 +66,7 @@ fn given(call: ToolCall, arguments: fn(ToolCall) -> Arguments) -> Call {
     let (id, name) = (call.id().to_owned(), call.name().to_owned());
     Call {
         flagged: !call.is_usable(),
-        ..Call::new(&id, &name, arguments(call))
+        ..Call::new(id, name, arguments(call))
     }
 }
 

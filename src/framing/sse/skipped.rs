@@ -2,6 +2,7 @@
 
 use super::Sse;
 use super::event::Here;
+use super::piece::Piece;
 use crate::framing::{FrameSink, valid_prefix, without_bom};
 
 /// A line that is longer is asked whether it says anything, by so many of its bytes. The same is asked of a line that lies whole
@@ -45,20 +46,16 @@ impl Sse {
             return false;
         };
         let (beginning, _) = without_bom(beginning, at);
-        let is_field = |name: &[u8]| beginning.starts_with(name);
-        if !is_field(b"data:") {
-            return [b":".as_slice(), b"id:", b"retry:"]
-                .into_iter()
-                .any(is_field);
-        }
+        let Some(value) = Piece::unchecked(beginning).after(b"data:") else {
+            let mut silent = [b":".as_slice(), b"id:", b"retry:"].into_iter();
+            return silent.any(|name| beginning.starts_with(name));
+        };
         if self.skipping {
             return true;
         }
         // What is said to be an error is read, whatever it is; and lines of data mean nothing without those before them.
         let is_error = self.exception || self.event_name(here) == Some(b"error");
         let is_first = here.data.is_none() && !self.has_held_data();
-        let value = beginning.get(b"data:".len()..).unwrap_or_default();
-        let value = value.strip_prefix(b" ").unwrap_or(value);
-        is_first && !is_error && sink.skips(valid_prefix(value))
+        is_first && !is_error && sink.skips(valid_prefix(value.without_space().bytes))
     }
 }

@@ -31,9 +31,9 @@ pub fn print(check: bool) -> ExitCode {
     let mut far = false;
     for format in STREAMED.into_iter().chain(written::FORMATS) {
         let bodies = SIZES.map(|bytes| Body::new(format, one_call(bytes)));
+        let copies = bodies.each_ref().map(copies);
         print!("| {format} |");
         for (_, chunking) in CHUNKINGS {
-            let copies = bodies.each_ref().map(copies);
             let mut runners: Vec<_> = copies
                 .iter()
                 .map(|copies| in_turn(copies, chunking))

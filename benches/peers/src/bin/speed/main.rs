@@ -23,8 +23,10 @@ use std::process::ExitCode;
 
 use callstitch_peers::bodies::{CHUNKINGS, SHAPES, named};
 
-/// A large block, freed once, teaches glibc's allocator to keep what is freed. Else it gives the end of the heap back after some
-/// runs and takes it again in the next, page by page, which can double the time of whoever's buffers happen to lie there.
+/// A large block, freed once, teaches glibc's allocator to keep what is freed: a block that was mapped by itself raises its
+/// thresholds when it is freed, up to 32 MiB with the allocator's own header (mallopt(3), `M_MMAP_THRESHOLD`). Else the end of the
+/// heap is given back after some runs and taken again in the next, page by page, which can double the time of whoever's buffers
+/// happen to lie there.
 fn keep_freed_memory() {
     const LARGEST_THAT_TEACHES: usize = 32 << 20;
     drop(std::hint::black_box(vec![
