@@ -15,12 +15,11 @@ impl Accumulator {
             if side_by_side {
                 (rest, from) = self.take_side_by_side(pieces, rest, from);
             }
-            let (taken, to, unquoted) = one_call(pieces, rest, from);
+            let (taken, to) = one_call(pieces, rest, from);
             let Some((taken, others)) = rest.split_at_checked(taken) else {
                 break;
             };
-            let text = pieces.text(from, to).unquoted(unquoted);
-            if !self.take_as_one(pieces, taken, text) {
+            if !self.take_as_one(pieces, taken, pieces.text(from, to)) {
                 pieces.say(taken, from, self);
             }
             (rest, from) = (others, to);
@@ -114,13 +113,13 @@ impl Accumulator {
 }
 
 /// How many pieces, of those whose text begins here, can be taken as one: they are of one call, and none but the first could say
-/// again what came before it. And where their text ends, and whether it is unquoted.
+/// again what came before it. And where their text ends.
 #[inline]
-fn one_call(pieces: &Pieces<'_>, rest: &[Piece], from: usize) -> (usize, usize, bool) {
+fn one_call(pieces: &Pieces<'_>, rest: &[Piece], from: usize) -> (usize, usize) {
     let Some((first, others)) = rest.split_first() else {
-        return (0, from, true);
+        return (0, from);
     };
-    let (mut count, mut to, mut unquoted) = (1, first.end as usize, first.unquoted);
+    let (mut count, mut to) = (1, first.end as usize);
     for piece in others {
         let end = piece.end as usize;
         let restates =
@@ -129,9 +128,8 @@ fn one_call(pieces: &Pieces<'_>, rest: &[Piece], from: usize) -> (usize, usize, 
             break;
         }
         (count, to) = (count + 1, end);
-        unquoted &= piece.unquoted;
     }
-    (count, to, unquoted)
+    (count, to)
 }
 
 #[cfg(test)]
@@ -242,7 +240,6 @@ mod tests {
                         end: text.len() as u32,
                         behind: 10 * at as u32,
                         index: (calls > 1).then(|| next(calls + unknown) as u32),
-                        unquoted: !part.contains(['"', '\\']),
                     });
                 }
                 let whose = Whose::Call {

@@ -62,6 +62,7 @@ pub struct PartialCall {
     /// Where the text begins that is no white space, from `last_value` on.
     said_from: usize,
     text: String,
+    /// Reads after the text; [`scan`](PartialCall::scan) has read all of it.
     scan: Scan,
     /// So many bytes are an object's text, which was read as one before it came here; 0 for none.
     object: usize,
@@ -220,9 +221,16 @@ impl PartialCall {
         self.reader.take().filter(|_| self.reports)
     }
 
+    /// The structure of the text.
+    fn scan(&self) -> Scan {
+        let mut scan = self.scan;
+        scan.read_on(&self.text);
+        scan
+    }
+
     /// The text so far is one balanced object or array.
     pub(crate) fn is_whole(&self) -> bool {
-        self.scan.is_whole()
+        self.scan().is_whole()
     }
 
     /// Bytes held beside [`raw`](PartialCall::raw), names and ids not counted.
@@ -231,19 +239,20 @@ impl PartialCall {
     }
 
     pub(crate) fn is_blank(&self) -> bool {
-        self.scan.is_blank()
+        self.scan().is_blank()
     }
 
     pub(crate) fn is_empty_object(&self) -> bool {
-        self.scan.is_empty_object()
+        self.scan().is_empty_object()
     }
 
     /// Whether a wire's own close of this call can be believed at once: its text, its restated text or its default is whole.
     pub(crate) fn is_settled(&self) -> bool {
-        self.scan.is_whole()
+        let scan = self.scan();
+        scan.is_whole()
             || self.kind == ToolKind::Custom
             || self.restated.is_some()
-            || (self.scan.is_blank()
+            || (scan.is_blank()
                 && self
                     .initial
                     .as_deref()
@@ -302,7 +311,7 @@ impl PartialCall {
     pub(crate) fn take_name(&mut self, name: &str) -> Option<AnomalyKind> {
         if self.name.is_empty() {
             self.name = name.to_owned();
-            return (!self.scan.is_blank()).then_some(AnomalyKind::LateName);
+            return (!self.is_blank()).then_some(AnomalyKind::LateName);
         }
         if self.name == name {
             return Some(AnomalyKind::RepeatedName);
@@ -319,8 +328,9 @@ impl PartialCall {
 
     /// Ends the call, after [`end_text`](PartialCall::end_text).
     pub(crate) fn end(self, closing: Closing) -> Ended {
+        let scan = self.scan();
         let restated = self.restated.other(&self.text);
-        let (text, scan) = (self.text, self.scan);
+        let text = self.text;
         let is_object = self.object > 0 && self.object == text.len();
         let mut anomalies = [None; 2];
         let free_form = self.kind == ToolKind::Custom;

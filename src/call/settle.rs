@@ -104,7 +104,7 @@ pub(super) fn says_nothing(text: &str) -> bool {
 
 fn scanned(text: &str) -> Scan {
     let mut scan = Scan::default();
-    scan.push(0, text);
+    scan.read_on(text);
     scan
 }
 
@@ -125,13 +125,9 @@ fn one_of_several(text: &str, last_value: usize) -> Option<(usize, usize)> {
 
 fn first_value_end(text: &str) -> Option<usize> {
     let mut scan = Scan::default();
-    let mut at = 0;
-    for piece in text.split_inclusive(['}', ']']) {
-        scan.push(at, piece);
-        at += piece.len();
-        if scan.is_whole() {
-            return Some(at);
-        }
-    }
-    None
+    let ends = text.match_indices(['}', ']']).map(|(at, _)| at + 1);
+    ends.into_iter().find(|&end| {
+        scan.read_on(text.get(..end).unwrap_or_default());
+        scan.is_whole()
+    })
 }

@@ -37,8 +37,6 @@ pub struct Fragment<'a> {
     pub low: Option<u16>,
     /// A high surrogate half after the text.
     pub high: Option<u16>,
-    /// The text is known to hold neither a quote nor a backslash.
-    pub(crate) unquoted: bool,
     /// The text with what happens to stand behind it, or the text alone; see [`push_to`](Fragment::push_to).
     pub(crate) padded: &'a str,
 }
@@ -52,7 +50,6 @@ impl<'a> Fragment<'a> {
             text,
             low: None,
             high: None,
-            unquoted: false,
             padded: text,
         }
     }
@@ -73,18 +70,6 @@ impl<'a> Fragment<'a> {
         } else {
             out.push_str(self.text);
         }
-    }
-
-    /// A piece that stood in a JSON string as it is, without an escape.
-    #[inline]
-    pub(crate) fn unescaped(text: &'a str) -> Self {
-        Fragment::new(text).unquoted(true)
-    }
-
-    #[inline(always)]
-    pub(crate) fn unquoted(mut self, unquoted: bool) -> Self {
-        self.unquoted = unquoted;
-        self
     }
 
     /// The first so many bytes of a text, the rest of which does not count. `None` where they end within a character.

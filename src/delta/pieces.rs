@@ -54,8 +54,6 @@ pub(crate) struct Piece {
     pub(crate) behind: u32,
     /// Its call's index, where the pieces are of several calls.
     pub(crate) index: Option<u32>,
-    /// As in a [`Fragment`].
-    pub(crate) unquoted: bool,
 }
 
 /// Pieces that follow each other, each from a provider event of its own and none of them empty: short for as many deltas, each
@@ -87,8 +85,7 @@ impl<'a> Pieces<'a> {
         let length = piece.end as usize - from;
         let padded = self.text.get(from..from + PADDED);
         let padded = padded.and_then(|padded| Fragment::padded(padded, length));
-        let text = padded.unwrap_or_else(|| self.text(from, piece.end as usize));
-        text.unquoted(piece.unquoted)
+        padded.unwrap_or_else(|| self.text(from, piece.end as usize))
     }
 
     /// Whether each names its call, and not all of them the same.
@@ -116,7 +113,7 @@ impl<'a> Pieces<'a> {
         sink: &mut (impl DeltaSink + ?Sized),
     ) {
         for piece in pieces {
-            let text = self.text(from, piece.end as usize).unquoted(piece.unquoted);
+            let text = self.text(from, piece.end as usize);
             sink.at(self.offset(piece));
             sink.delta(&self.whose(piece).says(text));
             from = piece.end as usize;

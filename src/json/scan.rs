@@ -1,6 +1,6 @@
-//! Is this text whole? Strings, escapes and brackets only, a fragment at a time, no allocation.
+//! Is this text whole? Strings, escapes and brackets only, as the text grows, no allocation.
 //!
-//! This runs on every delta of every call, so it knows no grammar beyond what tells a bracket from a brace inside a
+//! This reads all the text of every call, so it knows no grammar beyond what tells a bracket from a brace inside a
 //! string. Whether a whole text is also valid is asked once, at the close.
 
 use super::block::{next_special, string_end};
@@ -19,6 +19,8 @@ use std::ops::Range;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Scan {
+    /// Bytes of the text that were read.
+    read: usize,
     /// One bit for each open container, innermost lowest: 1 is an array.
     kinds: u128,
     depth: u32,
@@ -87,11 +89,20 @@ enum State {
 }
 
 impl Scan {
-    /// Reads one more fragment, which begins `at` so many bytes into the text. Never errors; O(1) a byte.
-    #[inline]
-    pub(crate) fn push(&mut self, at: usize, fragment: &str) {
-        let mut bytes = fragment.as_bytes();
-        let end = at + bytes.len();
+    /// Reads a text to its end that was read to somewhere, once there is enough of it that is new: small pieces read one by one
+    /// cost several times as much, most of it for branches that are foreseen wrongly.
+    #[inline(always)]
+    pub(crate) fn follow(&mut self, text: &str) {
+        if text.len() - self.read >= LAG {
+            self.read_on(text);
+        }
+    }
+
+    /// Reads a text to its end that was read to somewhere. Never errors; O(1) a byte that is new.
+    pub(crate) fn read_on(&mut self, text: &str) {
+        let mut bytes = text.as_bytes().get(self.read..).unwrap_or_default();
+        let end = text.len();
+        self.read = end;
         loop {
             if self.state == State::String {
                 if bytes.len() >= LONG {
@@ -125,6 +136,7 @@ impl Scan {
     pub(crate) fn of_object(text: &str) -> Self {
         let inner = text.trim_matches(|c: char| c.is_ascii_whitespace() || matches!(c, '{' | '}'));
         Scan {
+            read: text.len(),
             state: State::Whole,
             filled: !inner.is_empty(),
             ..Scan::default()
@@ -189,11 +201,6 @@ impl Scan {
         most.from..most.to
     }
 
-    /// Inside a string: only a quote or a backslash changes anything.
-    pub(crate) fn is_in_string(&self) -> bool {
-        self.state == State::String
-    }
-
     /// Exactly one object or array with its brackets balanced, and only white space after it.
     pub(crate) fn is_whole(&self) -> bool {
         self.state == State::Whole
@@ -213,6 +220,9 @@ impl Scan {
         }
     }
 }
+
+/// So many bytes may be unread.
+const LAG: usize = 512;
 
 /// From so many bytes on, a string is passed over in blocks.
 const LONG: usize = 32;
@@ -256,11 +266,11 @@ mod tests {
 
     fn scan(text: &str) -> Scan {
         let mut whole = Scan::default();
-        whole.push(0, text);
+        whole.read_on(text);
         whole.sound = Sound::default();
         let mut pieces = Scan::default();
         for (at, c) in text.char_indices() {
-            pieces.push(at, c.encode_utf8(&mut [0; 4]));
+            pieces.read_on(&text[..at + c.len_utf8()]);
         }
         assert_eq!(whole, pieces, "chunking changed {text:?}");
         whole
@@ -292,14 +302,11 @@ mod tests {
             }
             let text = format!("{{\"a\":\"{content}\"}}");
             let mut scan = Scan::default();
-            let mut rest = text.as_str();
-            while !rest.is_empty() {
-                let most = 4 + next(300);
-                let ends = rest.char_indices().map(|(at, c)| at + c.len_utf8());
-                let (piece, after) =
-                    rest.split_at(ends.take_while(|&end| end <= most).last().unwrap());
-                scan.push(text.len() - rest.len(), piece);
-                rest = after;
+            let mut end = 0;
+            while end < text.len() {
+                let most = end + 4 + next(300);
+                end = text.floor_char_boundary(most);
+                scan.read_on(&text[..end]);
             }
             let is_object = is_object(&text);
             assert_eq!(is_object_beside(&text, scan.sound()), is_object, "{text}");
@@ -316,8 +323,8 @@ mod tests {
             "{{\"path\":\"a/b\",\"content\":\"{content}\",\"mode\":\"a string, but a short one, after the long one\"}}"
         );
         let mut scan = Scan::default();
-        for (at, piece) in text.as_bytes().chunks(1_000).enumerate() {
-            scan.push(1_000 * at, std::str::from_utf8(piece).unwrap());
+        for end in (0..text.len()).step_by(1_000).chain([text.len()]) {
+            scan.read_on(&text[..end]);
         }
         assert!(
             scan.sound().len() * 100 > content.len() * 99,

@@ -129,11 +129,8 @@ impl PartialCall {
                 return None;
             }
         }
-        let from = self.text.len();
         self.grow(fragment);
-        if !fragment.unquoted || !self.scan.is_in_string() {
-            self.scan.push(from, fragment.text);
-        }
+        self.scan.follow(&self.text);
         Some(())
     }
 
@@ -176,8 +173,7 @@ impl PartialCall {
             self.scan = Scan::of_object(&self.text);
             self.object = self.text.len();
         } else {
-            let joined = self.text.get(from..).unwrap_or_default();
-            self.scan.push(from, joined);
+            self.scan.read_on(&self.text);
         }
         anomaly
     }
@@ -207,9 +203,7 @@ impl PartialCall {
     /// No text comes any more: a half of a character that still waits for its other half is a lone one.
     pub(crate) fn end_text(&mut self) -> Option<AnomalyKind> {
         self.high.take()?;
-        let from = self.text.len();
         self.text.push(char::REPLACEMENT_CHARACTER);
-        self.scan.push(from, "\u{fffd}");
         Some(AnomalyKind::LoneSurrogate)
     }
 }

@@ -42,7 +42,7 @@ impl<'a> Text<'a> {
         'a: 's,
     {
         match self.plain() {
-            Some(text) => Fragment::unescaped(text),
+            Some(text) => Fragment::new(text),
             None => {
                 scratch.clear();
                 let (low, high) = self.unescape_into(scratch);

@@ -70,8 +70,6 @@ struct Heard {
     end: usize,
     /// Bytes of the text; what was appended after them does not count.
     length: usize,
-    /// The text stood there without an escape.
-    unquoted: bool,
 }
 
 /// So many pieces are said in one word, of about so many bytes: by then a word costs a piece little. Of many bytes more are
@@ -208,8 +206,7 @@ impl Memory {
             Err(_) => Fragment::new(str::from_utf8(scratch.get(..heard.length)?).ok()?),
         };
         let whose = self.said.labelled(heard.index.map(i64::from));
-        let delta = whose.says(text.unquoted(heard.unquoted));
-        Some((delta, heard.end))
+        Some((whose.says(text), heard.end))
     }
 
     /// Says what the documents say that begin `bytes` one after another, each with its framing; gives the length of all.
@@ -276,7 +273,6 @@ impl Memory {
                     end: end as u32,
                     behind: (shown - rest.len() - behind) as u32,
                     index: heard.index,
-                    unquoted: heard.unquoted,
                 };
                 count += 1;
                 rest = rest.get(heard.end..).unwrap_or_default();
@@ -315,7 +311,7 @@ impl Memory {
             Some(framed) => (Some(&framed.first), &framed.tail),
             None => (None, &self.tail),
         };
-        let (mut text, mut unquoted, mut index) = (None, false, None);
+        let (mut text, mut index) = (None, None);
         let mut at = 0;
         for (literal, hole) in &self.parts {
             at = first.take().unwrap_or(literal).end(bytes, at)?;
@@ -324,7 +320,6 @@ impl Memory {
                     let (end, length) = append_string(bytes, at, out)?;
                     // A decoder may leave out an empty text.
                     text = Some(length).filter(|_| end > at);
-                    unquoted = length == end - at;
                     end
                 }
                 Hole::SkippedString => ascii_string(bytes, at)?,
@@ -341,7 +336,6 @@ impl Memory {
             index,
             end: tail.end(bytes, at)?,
             length: text?,
-            unquoted,
         })
     }
 }
