@@ -211,11 +211,11 @@ impl PartialCall {
 /// Whether a piece that begins here in a text may say again what was said: it opens an object.
 #[inline(always)]
 pub(crate) fn may_open(text: &str, at: usize) -> bool {
-    match text.as_bytes().get(at) {
-        Some(b'{') => true,
-        Some(0..=b' ') => text.get(at..).is_none_or(opens_object),
-        _ => false,
-    }
+    let byte = |at: usize| text.as_bytes().get(at).copied().unwrap_or_default();
+    let (first, second) = (byte(at), byte(at + 1));
+    // No branch on the first byte alone: that a piece begins with a space cannot be foreseen.
+    let may = (first == b'{') | ((first <= b' ') & ((second <= b' ') | (second == b'{')));
+    may && text.get(at..).is_none_or(opens_object)
 }
 
 /// Whether a piece of this length cannot say again what came before it, which is longer without the white space around it.
