@@ -206,6 +206,9 @@ impl Accumulator {
             State::MayEnd => ClosedBy::FinishReason,
             State::Running | State::Over => ClosedBy::Unconfirmed,
         };
+        let mut open = self.calls.0.iter().flatten();
+        let unconfirmed = by == ClosedBy::Unconfirmed
+            || open.any(|slot| self.ended_by(by, slot.call.choice) == ClosedBy::Unconfirmed);
         self.close_all(None, by);
         let unnoted = Notes::default();
         let notes = self.notes.as_deref().unwrap_or(&unnoted);
@@ -223,7 +226,7 @@ impl Accumulator {
                 self.offset,
                 format!("the model stopped with {}", reason.text),
             ))
-        } else if by == ClosedBy::Unconfirmed {
+        } else if unconfirmed {
             let mut message = "the body ended without a terminal signal".to_owned();
             if let Some(stray) = &notes.stray {
                 message = format!("{message}; it held the text: {stray}");

@@ -47,7 +47,6 @@ impl Accumulator {
             .as_ref()
             .is_some_and(|notes| notes.fault.is_some());
         let by = if failed { ClosedBy::Error } else { by };
-        let vouched = by.vouches();
         // The mirrors are found before anything ends: both texts are still here.
         let mirrors: SmallVec<[SlotId; 4]> = (0..self.calls.0.len())
             .filter(|&at| {
@@ -69,9 +68,27 @@ impl Accumulator {
                 self.end_call(at, ClosedBy::Mirrored, Blank::Cut);
                 continue;
             }
+            let (held, of) = (slot.held, slot.call.choice);
+            let by = self.ended_by(by, of);
             // A call's own close vouches for it, where it had one.
-            let by = if vouched { slot.held.unwrap_or(by) } else { by };
-            self.end_call(at, by, if vouched { Blank::Object } else { Blank::Cut });
+            if by.vouches() {
+                self.end_call(at, held.unwrap_or(by), Blank::Object);
+            } else {
+                self.end_call(at, by, Blank::Cut);
+            }
+        }
+    }
+
+    /// How the calls of a choice end at this end: a finish reason vouches for its own choice alone (WIRE_FORMATS 1.3), and one
+    /// that no choice gave for all.
+    pub(super) fn ended_by(&self, by: ClosedBy, choice: u32) -> ClosedBy {
+        let notes = self.notes.as_ref();
+        let of_another =
+            notes.is_some_and(|notes| !notes.reasons.is_empty() && notes.reason(choice).is_none());
+        if by == ClosedBy::FinishReason && of_another {
+            ClosedBy::Unconfirmed
+        } else {
+            by
         }
     }
 

@@ -230,3 +230,23 @@ fn quirk_q64_usage_anywhere_ends_nothing() {
     );
     assert_eq!(run.end, End::Truncated);
 }
+
+/// WIRE_FORMATS 1.3.
+#[test]
+fn a_reason_vouches_for_its_own_choice_alone() {
+    let other = |entry: Value| choices(json!([{"index": 1, "delta": {"tool_calls": [entry]}}]));
+    let function = |text: &str| json!({"index": 0, "id": "call_2", "function": {"name": "now", "arguments": text}});
+    let custom = json!({"index": 0, "id": "call_2", "type": "custom", "custom": {"name": "sql", "input": "drop table"}});
+    for entry in [function(""), function("{}"), custom] {
+        let chunks = [whole(), other(entry.clone()), reason("tool_calls")];
+        let run = chat(chunks.concat());
+        assert_eq!(run.calls[0].state(), CallState::Whole);
+        assert_eq!(run.calls[0].evidence().closed_by, ClosedBy::FinishReason);
+        assert!(!run.calls[1].is_usable(), "{entry}");
+        assert_eq!(run.calls[1].evidence().closed_by, ClosedBy::Unconfirmed);
+        assert_eq!(run.error().kind(), ErrorKind::Truncated);
+        // The terminal vouches for all.
+        let run = chat([chunks.concat(), done()].concat());
+        assert_eq!(run.calls[1].evidence().closed_by, ClosedBy::Terminal);
+    }
+}
