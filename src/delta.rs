@@ -34,7 +34,8 @@ pub struct CallKey<'a> {
     pub id: Option<&'a str>,
     /// A second id of the same call that is not echoed: the Responses item id.
     pub item_id: Option<&'a str>,
-    /// Place and number of this entry among the entries of one provider event, `(0, 1)` where it stands alone.
+    /// Place and number of this entry among those entries of one provider event that name no call by index, id or name, `(0, 1)`
+    /// where it stands alone or names its call.
     pub position: (usize, usize),
 }
 
@@ -61,6 +62,9 @@ pub enum Route {
     Opens,
     /// By index, then id, then item id; with none of them, the newest open call. An unknown label waits for its call to open.
     Labelled,
+    /// To the one call of its choice that has no label, which it opens if there is none: chat's legacy `function_call`, beside
+    /// which calls with labels may arrive.
+    Sole,
 }
 
 /// What a delta says of the arguments.

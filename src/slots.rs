@@ -98,6 +98,7 @@ impl Slots {
                 }
             }
             Route::Table => self.table(delta, calls),
+            Route::Sole => self.sole(delta, calls),
             Route::Opens => self.opens(delta, calls),
             Route::Labelled => self.by_label(delta, calls),
         }
@@ -150,10 +151,11 @@ impl Slots {
 
     /// Notes that a slot was opened or continued by this delta.
     #[inline]
-    pub(crate) fn touched(&mut self, slot: SlotId, key: &CallKey<'_>, opened: bool) {
+    pub(crate) fn touched(&mut self, slot: SlotId, delta: &CallDelta<'_>, opened: bool) {
+        let (key, sole) = (&delta.key, delta.route == Route::Sole);
         self.hot = None;
         self.calls += usize::from(opened);
-        if let Some(index) = index(key) {
+        if let Some(index) = if sole { Some(SOLE) } else { index(key) } {
             match self
                 .labels
                 .binary_search_by_key(&(key.choice, index), |&(label, _)| label)
@@ -183,6 +185,10 @@ impl Slots {
                     None => slots.push((key.choice, slot)),
                 }
             }
+        }
+        // What has no label never goes on with the call that is found without one.
+        if sole {
+            return;
         }
         let latest = Latest {
             choice: key.choice,
@@ -315,6 +321,9 @@ fn has_room(more: &mut usize, calls: usize) -> bool {
     *more += usize::from(room);
     room
 }
+
+/// The label of a choice's [`Route::Sole`] call: no wire's, for a negative one means absent.
+const SOLE: i64 = -1;
 
 /// A label; negative means absent (WIRE_FORMATS Q6).
 #[inline]

@@ -248,7 +248,19 @@ fn nonsense(random: &mut Random) -> String {
                     entry
                 })
                 .collect();
-            said.push(json!({"index": choice, "delta": {"tool_calls": entries}}));
+            let mut delta = json!({"tool_calls": entries});
+            if random.one_in(12) {
+                delta["function_call"] = json!({"arguments": *random.pick(PIECES)});
+                match random.below(5) {
+                    0 => {}
+                    1 => delta["function_call"]["name"] = json!(""),
+                    other => {
+                        delta["function_call"]["name"] =
+                            json!(["tide_", "tide_height", "now"][other - 2])
+                    }
+                }
+            }
+            said.push(json!({"index": choice, "delta": delta}));
         }
         body += &wire::choices(Value::Array(said));
     }
@@ -260,7 +272,9 @@ fn ending(random: &mut Random) -> String {
     let reasons = ["tool_calls", "stop", "length", "content_filter", "error"];
     let mut body = String::new();
     if !random.one_in(4) {
-        body += &wire::reason(reasons[random.below(5)]);
+        let choice = usize::from(random.one_in(8));
+        let reason = reasons[random.below(5)];
+        body += &wire::choices(json!([{"index": choice, "delta": {}, "finish_reason": reason}]));
     }
     match random.below(6) {
         0 => {}

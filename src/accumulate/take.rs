@@ -66,6 +66,12 @@ impl Accumulator {
             .slots
             .get_or_insert_default()
             .route(&delta, &self.calls);
+        let max = self.config.max_index;
+        if routed.place != Place::Nowhere
+            && delta.key.index.is_some_and(|index| index > i64::from(max))
+        {
+            return self.limit("max_index", usize::try_from(max).unwrap_or(usize::MAX));
+        }
         let (slot, opened) = match routed.place {
             Place::Slot(slot) => (slot, false),
             Place::New => match self.open(&delta) {
@@ -82,13 +88,9 @@ impl Accumulator {
         if self.state == State::Ended {
             self.state = State::Running;
         }
-        let max = self.config.max_index;
-        if delta.key.index.is_some_and(|index| index > i64::from(max)) {
-            return self.limit("max_index", usize::try_from(max).unwrap_or(usize::MAX));
-        }
         self.slots
             .get_or_insert_default()
-            .touched(slot, &delta.key, opened);
+            .touched(slot, &delta, opened);
         if let Some(kind) = routed.anomaly {
             self.anomaly(kind, Some(slot));
             if kind == AnomalyKind::AmbiguousFragment {
@@ -138,7 +140,7 @@ impl Accumulator {
             public_id: None,
             said: 0,
             held: None,
-            by_table: delta.route == Route::Table,
+            by_table: matches!(delta.route, Route::Table | Route::Sole),
             mirrors,
             told: Told::default(),
         })));
@@ -299,13 +301,10 @@ impl Accumulator {
 
     /// Two half-open calls could claim a fragment: neither can be believed.
     pub(super) fn damage_half_open(&mut self, choice: u32) {
-        for slot in self.calls.0.iter_mut().flatten() {
-            let call = &mut slot.call;
-            if call.choice == choice
-                && call.wire_index.is_none_or(|index| index < 0)
-                && !call.is_blank()
-                && !call.is_whole()
-            {
+        let slots = self.slots.get_or_insert_default();
+        for (at, slot) in self.calls.0.iter_mut().enumerate() {
+            let call = slot.as_deref_mut().map(|slot| &mut slot.call);
+            if let Some(call) = call.filter(|call| slots.is_half_open(at, choice, call)) {
                 call.damage(ProblemKind::Ambiguous);
             }
         }

@@ -1,7 +1,8 @@
 //! The routing table D0 to D18 of WIRE_FORMATS 11.3: first match wins.
 
-use super::{Calls, Place, Routed, SlotId, Slots, index, piece};
+use super::{Calls, Place, Routed, SOLE, SlotId, Slots, index, piece};
 use crate::anomaly::AnomalyKind;
+use crate::call::PartialCall;
 use crate::delta::CallDelta;
 use crate::json::Scan;
 
@@ -34,30 +35,7 @@ impl Slots {
                 return self.anonymous(delta, calls);
             };
             return match labelled {
-                // D10
-                Some((slot, call)) if call.name.is_empty() => to(slot),
-                // D11
-                Some((slot, call)) if call.name == name => {
-                    let again = call.is_whole()
-                        && !call.is_empty_object()
-                        && opens()
-                        && piece != Some(call.raw());
-                    if again {
-                        Routed {
-                            place: Place::New,
-                            anomaly: Some(AnomalyKind::ReusedIndex),
-                        }
-                    } else {
-                        to(slot)
-                    }
-                }
-                // D12
-                Some((slot, call)) if call.raw().is_empty() && !has_piece => to(slot),
-                // D14
-                Some(_) => Routed {
-                    place: Place::New,
-                    anomaly: Some(AnomalyKind::ReusedIndex),
-                },
+                Some(held) => self.named(held, name, delta),
                 None => {
                     match unfinished.filter(|_| label.is_none() && !self.is_beside(key.choice)) {
                         // D13
@@ -153,6 +131,68 @@ impl Slots {
         }
     }
 
+    /// D10 to D14, for a name without an id on an occupied label.
+    fn named(&self, held: (SlotId, &PartialCall), name: &str, delta: &CallDelta<'_>) -> Routed {
+        let (slot, call) = held;
+        let piece = piece(delta);
+        let says_again = || {
+            let opens = piece.is_some_and(Scan::opens);
+            opens && call.is_whole() && !call.is_empty_object() && piece != Some(call.raw())
+        };
+        let goes_on = if call.name.is_empty() {
+            // D10
+            true
+        } else if call.name == name {
+            // D11
+            !says_again()
+        } else {
+            // D12
+            call.raw().is_empty() && piece.is_none_or(str::is_empty)
+        };
+        if goes_on {
+            return Routed {
+                place: Place::Slot(slot),
+                anomaly: None,
+            };
+        }
+        // D11, D14
+        Routed {
+            place: Place::New,
+            anomaly: Some(AnomalyKind::ReusedIndex),
+        }
+    }
+
+    /// [`Route::Sole`](crate::delta::Route::Sole): one more label, so to speak, that no other delta has.
+    pub(super) fn sole(&self, delta: &CallDelta<'_>, calls: &impl Calls) -> Routed {
+        let slot = self.labelled(delta.key.choice, SOLE);
+        let held = slot.and_then(|slot| Some((slot, calls.call(slot)?)));
+        let place = match (delta.name, slot) {
+            (Some(name), _) => match held {
+                Some(held) => return self.named(held, name, delta),
+                None => Place::New,
+            },
+            (None, Some(slot)) => Place::Slot(slot),
+            (None, None) if piece(delta).is_none_or(str::is_empty) => Place::Nowhere,
+            (None, None) => Place::New,
+        };
+        Routed {
+            place,
+            anomaly: None,
+        }
+    }
+
+    /// Whether text without a label may belong to this call.
+    fn is_unfinished(&self, slot: SlotId, choice: u32, call: &PartialCall) -> bool {
+        call.choice == choice && !call.is_whole() && self.labelled(choice, SOLE) != Some(slot)
+    }
+
+    /// Whether text without a label may belong to this call, of which some was sent, as well as to another that is.
+    pub(crate) fn is_half_open(&self, slot: SlotId, choice: u32, call: &PartialCall) -> bool {
+        self.is_unfinished(slot, choice, call)
+            && !call.is_blank()
+            && call.wire_index.is_none_or(|index| index < 0)
+    }
+
     /// The table, for a delta with neither id nor name whose label is unknown or missing.
     pub(super) fn anonymous(&self, delta: &CallDelta<'_>, calls: &impl Calls) -> Routed {
         let key = &delta.key;
@@ -171,7 +211,7 @@ impl Slots {
             .latest(choice)
             .and_then(|slot| Some((slot, calls.call(slot)?)));
         // D0, and an entry that says nothing at all (Q44).
-        if piece(delta).is_none_or(str::is_empty) {
+        let Some(piece) = piece(delta).filter(|piece| !piece.is_empty()) else {
             return match latest {
                 Some((slot, _)) if !delta.extras.is_empty() => Routed {
                     place: Place::Slot(slot),
@@ -182,7 +222,7 @@ impl Slots {
                     anomaly: None,
                 },
             };
-        }
+        };
         // As many entries without index as the last event opened calls: they pair by position.
         let (position, of) = key.position;
         let mut opened = self.opened.iter().filter(|(of, _, _)| *of == choice);
@@ -196,18 +236,18 @@ impl Slots {
         {
             return to(slot, why);
         }
-        let half_open = |slot: SlotId| {
-            calls
-                .call(slot)
-                .filter(|call| call.choice == choice && !call.is_blank() && !call.is_whole())
+        let is = |kind: fn(&Slots, SlotId, u32, &PartialCall) -> bool| {
+            move |&slot: &SlotId| {
+                let call = calls.call(slot);
+                call.is_some_and(|call| kind(self, slot, choice, call))
+            }
         };
-        let unlabelled =
-            |slot| half_open(slot).is_some_and(|call| call.wire_index.is_none_or(|at| at < 0));
+        let half_open = is(Slots::is_half_open);
         // Two half-open calls without label: neither can be believed (cases/README.md, rule 3).
         let or_ambiguous = |slot, asks: bool| {
             let rival = asks
-                && unlabelled(slot)
-                && (0..calls.count()).any(|other| other != slot && unlabelled(other));
+                && half_open(&slot)
+                && (0..calls.count()).any(|other| other != slot && half_open(&other));
             to(
                 slot,
                 if rival {
@@ -222,10 +262,13 @@ impl Slots {
             let settled = self.last_touched(choice).is_some_and(|of| of.settled);
             return or_ambiguous(slot, label.is_none() && !settled);
         }
-        // The same for the newest call that is half open, where the latest is whole and the piece is the beginning of nothing.
-        let goes_on = !piece(delta).is_some_and(Scan::opens);
-        let mut newest = (0..calls.count()).rev().filter(|_| goes_on);
-        if let Some(slot) = newest.find(|&slot| half_open(slot).is_some()) {
+        // The same for the newest call that is not whole, unless the piece says again what the latest one said, which is
+        // (cases/README.md, rule 3).
+        let says_again = |call: &PartialCall| piece.trim_start().starts_with(call.raw().trim());
+        let mut newest = (0..calls.count()).rev();
+        if !latest.is_some_and(|(_, call)| says_again(call))
+            && let Some(slot) = newest.find(is(Slots::is_unfinished))
+        {
             return or_ambiguous(slot, label.is_none());
         }
         match latest {

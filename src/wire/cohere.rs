@@ -130,11 +130,10 @@ fn read_message<'a>(cursor: &mut Cursor<'a>, event: &mut Event<'a>) -> Result<()
 
 impl Cohere {
     fn speak_calls(&mut self, event: &Event<'_>, route: Route, sink: &mut dyn DeltaSink) {
-        for (at, entry) in event.calls.iter().enumerate() {
+        for entry in &event.calls {
             let (id, name) = (entry.id.map(Text::to_cow), entry.name.map(Text::to_cow));
             let mut call = CallDelta::new().index(event.index);
             call = call.id(id.as_deref()).name(name.as_deref()).route(route);
-            call.key.position = (at, event.calls.len());
             call.arguments = entry.arguments.part(&mut self.scratch);
             call.object = entry.arguments.object();
             sink.delta(&Delta::Call(call));

@@ -70,6 +70,20 @@ impl Entry<'_> {
             && !self.custom
             && self.extras.is_empty()
     }
+
+    /// Text for a call that it does not name: such entries may pair with the calls before them by their place (11.3).
+    fn is_nameless(&self) -> bool {
+        let speaks = match self.arguments {
+            Arguments::Text(text) => !text.raw.is_empty(),
+            Arguments::Value { .. } => true,
+            Arguments::Absent | Arguments::Null => false,
+        };
+        speaks
+            && self.index.is_none_or(|index| index < 0)
+            && self.id.is_none()
+            && self.inner_id.is_none()
+            && self.name.is_none()
+    }
 }
 
 impl JsonDecoder for OpenAiChat {
@@ -275,11 +289,19 @@ impl OpenAiChat {
             } else {
                 &choice.calls[..]
             };
-            for (at, entry) in calls.iter().enumerate() {
-                self.speak_entry(entry, choice.index, (at, calls.len()), sink);
+            let nameless = calls.iter().filter(|entry| entry.is_nameless()).count();
+            let mut before = 0;
+            for entry in calls {
+                let position = if entry.is_nameless() {
+                    before += 1;
+                    (before - 1, nameless)
+                } else {
+                    (0, 1)
+                };
+                self.speak_entry(entry, (choice.index, Route::Table), position, sink);
             }
             if let Some(entry) = &choice.legacy {
-                self.speak_entry(entry, choice.index, (0, 1), sink);
+                self.speak_entry(entry, (choice.index, Route::Sole), (0, 1), sink);
             }
         }
         if let Some(error) = chunk.error {
@@ -312,7 +334,7 @@ impl OpenAiChat {
     fn speak_entry(
         &mut self,
         entry: &Entry<'_>,
-        choice: u32,
+        (choice, route): (u32, Route),
         position: (usize, usize),
         sink: &mut dyn DeltaSink,
     ) {
@@ -321,7 +343,7 @@ impl OpenAiChat {
             return sink.delta(&Delta::Arguments {
                 choice,
                 index: entry.index,
-                route: Route::Table,
+                route,
                 text: text.fragment(&mut self.scratch),
             });
         }
@@ -335,7 +357,7 @@ impl OpenAiChat {
             item_id: None,
             position,
         };
-        call.route = Route::Table;
+        call.route = route;
         call.name = name.as_deref();
         call.kind = entry.custom.then_some(&ToolKind::Custom);
         call.extras = &entry.extras;

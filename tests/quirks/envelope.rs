@@ -196,6 +196,34 @@ fn quirk_q76_a_wrong_content_type_does_not_decide() {
     }
 }
 
+/// Each piece of text goes to the form it came in, however the two are mixed.
+#[test]
+fn a_legacy_function_call_and_calls_with_labels_do_not_touch_each_other() {
+    let legacy = |function: Value| delta(json!({ "function_call": function }));
+    let entry = |entry: Value| calls(json!([entry]));
+    let now = || ("now", json!({"zone": 1}));
+    let open = json!({"index": 0, "id": "call_1", "function": {"name": "tide_height", "arguments": "{\"port\":"}});
+    let rest = json!({"index": 0, "function": {"arguments": "\"Brest\"}"}});
+    let nameless = json!({"function": {"arguments": "\"Brest\"}"}});
+    for rest in [rest.clone(), nameless] {
+        finished(&[
+            legacy(json!({"name": "now", "arguments": "{\"zone\":"})),
+            entry(open.clone()),
+            legacy(json!({"arguments": "1}"})),
+            entry(rest),
+        ])
+        .assert_whole(&[now(), tide()]);
+    }
+    // A gateway that says everything twice.
+    let both = |entry: &Value| {
+        let function = &entry["function"];
+        delta(json!({"tool_calls": [entry], "function_call": function}))
+    };
+    let run = finished(&[both(&open), both(&rest)]);
+    run.assert_whole(&[tide(), tide()]);
+    assert_eq!(run.ids(), [Some("call_1"), None]);
+}
+
 #[test]
 fn a_legacy_function_call_is_one_call_of_its_choice() {
     let legacy = |name: Option<&str>, text: &str| match name {

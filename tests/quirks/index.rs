@@ -1,6 +1,6 @@
 //! WIRE_FORMATS 9.1: the index.
 
-use callstitch::{AnomalyKind, Config, ErrorKind, WireFormat};
+use callstitch::{AnomalyKind, CallState, Config, ErrorKind, WireFormat};
 use serde_json::json;
 
 use super::support::run::{both_with, config};
@@ -319,11 +319,82 @@ fn a_fragment_that_two_half_open_calls_could_own_flags_both() {
 }
 
 #[test]
-fn a_fragment_continues_the_newest_half_open_call_where_the_latest_is_whole() {
+fn only_fragments_that_name_no_call_pair_by_position() {
+    let opened = calls(json!([
+        {"id": "call_1", "function": {"name": "tide_height", "arguments": TIDE}},
+        {"id": "call_2", "function": {"name": "moon_phase", "arguments": "{\"day\":"}},
+    ]));
+    let rest = json!({"function": {"arguments": "3}"}});
+    for beside in [
+        json!({"id": "call_3", "function": {"name": "now", "arguments": "{}"}}),
+        json!({"id": "call_1", "function": {"arguments": ""}}),
+        json!({"extra_content": {"google": {"thought_signature": "c2ln"}}}),
+    ] {
+        for entries in [json!([rest, beside]), json!([beside, rest])] {
+            // What stands first of two decides only where the fragment is nobody's.
+            if entries[0] == beside && beside.get("id").is_some() {
+                continue;
+            }
+            let run = finished(&[opened.clone(), calls(entries)]);
+            assert_eq!(run.calls[0].arguments().raw(), TIDE, "{beside}");
+            assert_eq!(run.calls[1].arguments().raw(), MOON, "{beside}");
+        }
+    }
+}
+
+/// cases/README.md, rule 3.
+#[test]
+fn a_fragment_continues_the_newest_call_that_is_not_whole() {
+    let tide = || ("tide_height", json!({"port": "Brest"}));
+    for (first, rest) in [
+        ("{\"port\":", "\"Brest\"}"),
+        ("", TIDE),
+        (" ", TIDE),
+        ("{\"at\":", "{\"port\":\"Brest\"}}"),
+    ] {
+        let run = finished(&[
+            opening(None, "call_1", "tide_height", first),
+            opening(None, "call_2", "moon_phase", MOON),
+            piece(None, rest),
+        ]);
+        let states: Vec<_> = run.calls.iter().map(|call| call.state()).collect();
+        assert_eq!(states, [CallState::Whole; 2], "{first:?}");
+        assert_eq!(run.calls[0].arguments().raw(), format!("{first}{rest}"));
+        assert_eq!(run.calls[1].arguments().raw(), MOON);
+    }
+    // Under a label that nobody has.
+    finished(&[
+        opening(3, "call_1", "tide_height", ""),
+        opening(4, "call_2", "moon_phase", MOON),
+        piece(0, TIDE),
+    ])
+    .assert_whole(&[tide(), moon()]);
+    // The latest call says again what it said.
     let run = finished(&[
-        opening(None, "call_1", "tide_height", "{\"port\":"),
+        opening(None, "call_1", "now", ""),
         opening(None, "call_2", "moon_phase", MOON),
-        piece(None, "\"Brest\"}"),
+        piece(None, MOON),
     ]);
-    run.assert_whole(&[tide(), moon()]);
+    let states: Vec<_> = run.calls.iter().map(|call| call.state()).collect();
+    assert_eq!(states, [CallState::Whole, CallState::Repaired]);
+}
+
+#[test]
+fn an_index_beyond_the_limit_opens_no_call() {
+    let run = both_with(
+        WireFormat::OpenAiChat,
+        || config().max_index(7),
+        [
+            opening(0, "call_1", "tide_height", TIDE),
+            opening(8, "call_2", "now", "{}"),
+        ]
+        .concat(),
+    );
+    let states: Vec<_> = run
+        .calls
+        .iter()
+        .map(|call| (call.name(), call.state()))
+        .collect();
+    assert_eq!(states, [("tide_height", CallState::Whole)]);
+    assert_eq!(run.error().kind(), ErrorKind::Limit);
 }

@@ -131,6 +131,8 @@ impl Slot {
 #[derive(Clone, Copy, PartialEq)]
 enum Close {
     Vouched,
+    /// Only of the choices that gave a reason, if any did.
+    Reasoned,
     Unconfirmed,
 }
 
@@ -161,6 +163,26 @@ struct Entry {
     custom: bool,
     has_extras: bool,
     position: (usize, usize),
+    /// The choice's one call without any label.
+    legacy: bool,
+}
+
+/// What stands for the label of the call that has none.
+const LEGACY: i64 = i64::MIN;
+
+impl Entry {
+    fn label(&self) -> Option<i64> {
+        if self.legacy {
+            Some(LEGACY)
+        } else {
+            self.index
+        }
+    }
+
+    fn is_nameless(&self) -> bool {
+        let says = self.piece.as_deref().is_some_and(|piece| !piece.is_empty());
+        says && self.index.is_none() && self.id.is_none() && self.name.is_none()
+    }
 }
 
 /// The calls of a chat body; `None` where the body holds what the oracle does not read: text between events, an event that is
@@ -192,7 +214,7 @@ pub fn chat(body: &[u8]) -> Option<Vec<Expected>> {
             if let Some(reason) = absent(&choice["finish_reason"]) {
                 let native = absent(&choice["native_finish_reason"]);
                 oracle.reason(choice_of(choice), &reason, native.as_deref());
-                end = Close::Vouched;
+                end = Close::Reasoned;
             }
         }
     }
@@ -242,25 +264,29 @@ impl Oracle {
             if entries.is_empty() {
                 entries = list(&choice["message"]["tool_calls"]);
             }
-            let count = entries.len();
-            for (at, entry) in entries.into_iter().enumerate() {
+            let mut read = Vec::new();
+            for entry in entries {
                 let custom = entry["custom"].is_object();
                 let function = if custom {
                     &entry["custom"]
                 } else {
                     &entry["function"]
                 };
-                self.entry(&read_entry(
-                    entry,
-                    function,
-                    custom,
-                    choice_of(choice),
-                    (at, count),
-                ));
+                read.push(read_entry(entry, function, custom, choice_of(choice)));
+            }
+            let count = read.iter().filter(|entry| entry.is_nameless()).count();
+            let mut at = 0;
+            for mut entry in read {
+                if entry.is_nameless() {
+                    entry.position = (at, count);
+                    at += 1;
+                }
+                self.entry(&entry);
             }
             let legacy = &delta["function_call"];
             if legacy.is_object() {
-                let entry = read_entry(&Value::Null, legacy, false, choice_of(choice), (0, 1));
+                let mut entry = read_entry(&Value::Null, legacy, false, choice_of(choice));
+                entry.legacy = true;
                 let empty = entry.piece.as_deref().is_none_or(str::is_empty);
                 if entry.name.is_some() || !empty {
                     self.entry(&entry);
@@ -306,21 +332,30 @@ impl Oracle {
                         .and_then(|id| self.identified(entry.choice, id)),
                     ..Slot::default()
                 });
-                self.opened.push((entry.choice, slot, self.event));
                 slot
             }
             None => return,
         };
-        if let Some(index) = entry.index {
+        if let Some(index) = entry.label() {
             self.labels.push((entry.choice, index, slot));
         }
         if let Some(id) = &entry.id {
             self.ids.push((entry.choice, id.clone(), slot));
         }
-        self.touched.push((entry.choice, slot, self.event));
-        self.settled.retain(|(of, _)| *of != entry.choice);
         let opened = place == Some(None);
-        if !opened && entry.index.is_none() && entry.id.is_none() && entry.position.1 <= 1 {
+        if !entry.legacy {
+            self.touched.push((entry.choice, slot, self.event));
+            self.settled.retain(|(of, _)| *of != entry.choice);
+            if opened {
+                self.opened.push((entry.choice, slot, self.event));
+            }
+        }
+        if !opened
+            && !entry.legacy
+            && entry.index.is_none()
+            && entry.id.is_none()
+            && entry.position.1 <= 1
+        {
             self.settled.push((entry.choice, slot));
         }
         let call = &mut self.slots[slot];
@@ -350,15 +385,22 @@ impl Oracle {
         let piece = entry.piece.as_deref();
         let has_piece = piece.is_some_and(|piece| !piece.is_empty());
         let opens = piece.is_some_and(opens);
-        let labelled = self.labelled(choice, entry.index);
+        let labelled = self.labelled(choice, entry.label());
         let latest = self.latest(choice);
         let unfinished = latest.filter(|&slot| !self.slots[slot].is_done());
         let differs = |slot: usize| Some(self.slots[slot].text().as_str()) != piece;
         let says = |slot: usize| !is_empty_object(&self.slots[slot].text());
-        if let (None, None, Some(slot)) = (&entry.id, &entry.name, labelled) {
+        let id = entry.id.as_ref().filter(|_| !entry.legacy);
+        if let (None, None, Some(slot)) = (id, &entry.name, labelled) {
             return Some(Some(slot)); // D15
         }
-        match (&entry.id, &entry.name) {
+        if let (true, None, None) = (entry.legacy, &entry.name, labelled) {
+            return has_piece.then_some(None);
+        }
+        if let (true, Some(_), None) = (entry.legacy, &entry.name, labelled) {
+            return Some(None);
+        }
+        match (id, &entry.name) {
             (Some(id), name) => {
                 if let Some(known) = self.identified(choice, id) {
                     let whole = name.is_some() && self.slots[known].is_done();
@@ -436,21 +478,25 @@ impl Oracle {
                 return Some(Some(opened[position]));
             }
         }
-        let half_open: Vec<usize> = (0..self.slots.len())
-            .filter(|&at| {
-                let call = &self.slots[at];
-                call.choice == choice && !call.is_unread() && !call.is_done()
-            })
+        let legacy = self.labelled(choice, Some(LEGACY));
+        let open: Vec<usize> = (0..self.slots.len())
+            .filter(|&at| self.slots[at].choice == choice && Some(at) != legacy)
+            .filter(|&at| !self.slots[at].is_done())
             .collect();
         let unfinished = latest.filter(|&slot| !self.slots[slot].is_done());
         let settled = unfinished.is_some_and(|slot| self.settled.contains(&(choice, slot)));
-        let opens = entry.piece.as_deref().is_some_and(opens);
-        let newest = half_open.last().copied().filter(|_| !opens);
+        let piece = entry.piece.as_deref().unwrap_or_default();
+        let says_again = latest.is_some_and(|slot| {
+            let said = self.slots[slot].text();
+            piece.trim_start().starts_with(said.trim())
+        });
+        let newest = open.last().copied().filter(|_| !says_again);
         if let Some(slot) = unfinished.or(newest) {
             // D16, and cases/README.md rule 3: of two half-open calls without a label neither can be believed.
-            let unlabelled: Vec<usize> = half_open
+            let unlabelled: Vec<usize> = open
                 .into_iter()
                 .filter(|&at| self.slots[at].wire_index.is_none())
+                .filter(|&at| !self.slots[at].is_unread())
                 .collect();
             let asks = entry.index.is_none() && !settled;
             if asks && unlabelled.contains(&slot) && unlabelled.len() > 1 {
@@ -507,9 +553,20 @@ impl Oracle {
             })
             .collect();
         for at in 0..self.slots.len() {
+            let gave_reason = |of: &(u32, u8, String)| of.0 == self.slots[at].choice;
             if mirrors.contains(&at) {
                 self.end(at, Close::Unconfirmed);
                 self.slots[at].discarded = true;
+            } else if close == Close::Reasoned {
+                let vouched = self.reasons.is_empty() || self.reasons.iter().any(gave_reason);
+                self.end(
+                    at,
+                    if vouched {
+                        Close::Vouched
+                    } else {
+                        Close::Unconfirmed
+                    },
+                );
             } else {
                 self.end(at, close);
             }
@@ -656,13 +713,7 @@ fn said_again(pieces: &[(String, bool)]) -> Option<String> {
     None
 }
 
-fn read_entry(
-    entry: &Value,
-    function: &Value,
-    custom: bool,
-    choice: u32,
-    position: (usize, usize),
-) -> Entry {
+fn read_entry(entry: &Value, function: &Value, custom: bool, choice: u32) -> Entry {
     let index = match &entry["index"] {
         Value::Number(number) => number.as_i64(),
         Value::String(digits) => digits.trim().parse().ok(),
@@ -685,7 +736,8 @@ fn read_entry(
         has_extras: entry
             .get("extra_content")
             .is_some_and(|extra| !extra.is_null()),
-        position,
+        position: (0, 1),
+        legacy: false,
     }
 }
 
