@@ -222,7 +222,7 @@ impl Scan {
 }
 
 /// So many bytes may be unread.
-const LAG: usize = 512;
+const LAG: usize = 128;
 
 /// From so many bytes on, a string is passed over in blocks.
 const LONG: usize = 32;
