@@ -44,7 +44,7 @@ pub(super) fn settle(sources: Sources, settling: &Settling) -> Settled {
     let chosen = match (restated, initial) {
         (Some(restated), _) if restated != text => {
             restated_differs = !blank && !restated.starts_with(text.as_str());
-            Some(restated).filter(|restated| !prefers_fragments(restated, &scan))
+            Some(restated).filter(|restated| !prefers_fragments(restated, &text, &scan))
         }
         // A start block's input is a default: any fragment that says something replaces it (A3). The usual `{}` there is
         // what a call without arguments has, and says nothing of a call that was cut.
@@ -90,10 +90,11 @@ pub(super) fn settle(sources: Sources, settling: &Settling) -> Settled {
     }
 }
 
-/// An authoritative text beats the fragments, except where it says nothing and they do (R2), or where it is cut and they are
-/// whole (R15).
-fn prefers_fragments(restated: &str, fragments: &Scan) -> bool {
-    fragments.is_whole() && (says_nothing(restated) || !scanned(restated).is_whole())
+/// An authoritative text beats the fragments, except where it says nothing and they say something (R2; a cut text too: never
+/// `{}` in place of text that was there), or where it is cut and they are whole (R15).
+fn prefers_fragments(restated: &str, text: &str, fragments: &Scan) -> bool {
+    (says_nothing(restated) && !says_nothing(text))
+        || (fragments.is_whole() && !scanned(restated).is_whole())
 }
 
 /// Blank, `null` or `{}`.

@@ -152,6 +152,59 @@ fn responses_r2_an_empty_object_in_the_finished_item_does_not_win() {
 }
 
 #[test]
+fn a_restatement_that_says_nothing_never_replaces_text_that_was_there() {
+    let announced = |arguments: &str| added(0, tide_item("fc_1", "call_1", arguments));
+    for nothing in ["{}", "", "null", " { } "] {
+        for last in [
+            done(0, tide_item("fc_1", "call_1", nothing)),
+            restated(0, "fc_1", nothing),
+            [
+                restated(0, "fc_1", nothing),
+                done(0, tide_item("fc_1", "call_1", nothing)),
+            ]
+            .concat(),
+        ] {
+            // A cut text stays, and is flagged.
+            let cut = [
+                announced(""),
+                piece(0, "fc_1", "{\"port\":\"Br"),
+                last.clone(),
+            ];
+            let run = responses(&cut, json!([]));
+            run.assert_calls(&[("tide_height", CallState::Truncated, json!({"port": "Br"}))]);
+            assert_eq!(run.calls[0].arguments().raw(), "{\"port\":\"Br");
+            run.assert_told(AnomalyKind::RestatedDiffers);
+            // A text that says its value more than once is settled as without the restatement.
+            let twice = [
+                [
+                    announced(""),
+                    piece(0, "fc_1", "{\"port\":"),
+                    piece(0, "fc_1", BREST),
+                ],
+                [announced(BREST), halves(0, "fc_1"), String::new()],
+                [announced("{}"), piece(0, "fc_1", BREST), String::new()],
+                [announced("{}"), halves(0, "fc_1"), String::new()],
+            ];
+            for mut events in twice.map(Vec::from) {
+                events.push(last.clone());
+                let run = responses(&events, json!([]));
+                run.assert_calls(&[("tide_height", CallState::Repaired, tide().1)]);
+            }
+        }
+        // Fragments that say nothing either leave an empty object.
+        let run = responses(
+            &[
+                announced(""),
+                piece(0, "fc_1", "{}"),
+                done(0, tide_item("fc_1", "call_1", nothing)),
+            ],
+            json!([]),
+        );
+        run.assert_whole(&[("tide_height", json!({}))]);
+    }
+}
+
+#[test]
 fn responses_r3_no_finished_item_and_none_in_the_snapshot() {
     let run = responses(
         &[
