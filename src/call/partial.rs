@@ -7,7 +7,7 @@ use std::fmt;
 
 use serde::de::IgnoredAny;
 
-use super::settle::{Sources, says_nothing, settle};
+use super::settle::{Sources, says_nothing, settle, settle_free};
 use super::{CallIndex, Evidence, Parts, ToolCall, ToolName};
 use crate::anomaly::AnomalyKind;
 use crate::arguments::{Arguments, Known, PartialArguments, ProblemKind, Settling};
@@ -337,9 +337,8 @@ impl PartialCall {
         let arguments = if let Some((why, at)) = self.damaged {
             Arguments::damaged(text, at, why)
         } else if free_form {
-            let text = restated
-                .filter(|restated| restated.len() >= text.len())
-                .unwrap_or(text);
+            let (text, differs) = settle_free(text, restated);
+            anomalies[0] = differs.then_some(AnomalyKind::RestatedDiffers);
             Arguments::free_form(text, closing.cut || closing.unconfirmed)
         } else {
             let sources = Sources {

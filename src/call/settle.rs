@@ -97,6 +97,19 @@ fn prefers_fragments(restated: &str, text: &str, fragments: &Scan) -> bool {
         || (fragments.is_whole() && !scanned(restated).is_whole())
 }
 
+/// Free text, and whether a restated one said something else. No JSON logic here (WIRE_FORMATS 11.4.1): the restated text
+/// stands, except where it is blank (R2), or where the fragments go on behind it (R15) without saying it all again (R10).
+pub(super) fn settle_free(text: String, restated: Option<String>) -> (String, bool) {
+    let Some(restated) = restated else {
+        return (text, false);
+    };
+    let differs = !restated.starts_with(text.as_str());
+    let rest = text.strip_prefix(restated.as_str());
+    let is_cut = rest.is_some_and(|rest| !rest.ends_with(restated.as_str()));
+    let stands = !restated.trim().is_empty() && !is_cut;
+    (if stands { restated } else { text }, differs)
+}
+
 /// Blank, `null` or `{}`.
 pub(super) fn says_nothing(text: &str) -> bool {
     let scan = scanned(text);

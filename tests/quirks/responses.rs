@@ -468,6 +468,80 @@ fn responses_r13_the_arguments_three_times_are_one_text() {
     assert_eq!(run.anomalies, []);
 }
 
+/// A custom tool's call: the input of its announcement, its deltas, the text of its `.done` and of its finished item.
+fn custom(begun: &str, deltas: &[&str], restated: Option<&str>, finished: Option<&str>) -> Run {
+    let item = |input: &str| {
+        json!({"type": "custom_tool_call", "id": "ctc_1", "call_id": "call_1",
+            "name": "run_sql", "input": input, "status": "completed"})
+    };
+    let mut events = vec![added(0, item(begun))];
+    events.extend(deltas.iter().map(|delta| {
+        event(
+            &json!({"type": "response.custom_tool_call_input.delta", "output_index": 0,
+            "item_id": "ctc_1", "delta": delta}),
+        )
+    }));
+    events.extend(restated.map(|input| {
+        event(
+            &json!({"type": "response.custom_tool_call_input.done", "output_index": 0,
+            "item_id": "ctc_1", "input": input}),
+        )
+    }));
+    events.extend(finished.map(|input| done(0, item(input))));
+    let run = responses(&events, json!([]));
+    assert_eq!(run.calls.len(), 1);
+    assert_eq!(run.calls[0].state(), CallState::FreeForm);
+    run
+}
+
+#[test]
+fn free_text_is_what_the_restatement_says_and_not_the_longer_text() {
+    let sql = "select 1";
+    for (restated, finished) in [
+        (Some(sql), Some(sql)),
+        (Some(sql), None),
+        (None, Some(sql)),
+        (Some(sql), Some("")),
+        (Some(""), Some(sql)),
+    ] {
+        for (begun, deltas) in [
+            // As it should be, and pieces that do not come.
+            ("", &["select", " 1"][..]),
+            ("", &[]),
+            ("", &["sel"]),
+            // Growing snapshots (R11), the announced text again (R10), both, and a text sent twice.
+            ("", &["sel", "select", sql]),
+            (sql, &["select", " 1"]),
+            (sql, &["sel", "select", sql]),
+            ("", &[sql, sql]),
+            // Another text, longer and shorter.
+            ("", &["drop table tides"]),
+            ("", &["x"]),
+        ] {
+            let run = custom(begun, deltas, restated, finished);
+            assert_eq!(run.calls[0].arguments().raw(), sql, "{begun:?} {deltas:?}");
+            let pieces = begun.to_owned() + &deltas.concat();
+            let differs = !sql.starts_with(&pieces);
+            assert_eq!(run.count(AnomalyKind::RestatedDiffers) > 0, differs);
+        }
+    }
+    // A `.done` without text before it: who listens to the deltas hears the rest all the same.
+    let run = custom("", &["sel"], Some(""), Some(sql));
+    assert_eq!(heard(&run, 0), sql);
+    let run = custom("", &["select 11"], None, Some("select 2"));
+    assert_eq!(run.calls[0].arguments().raw(), "select 2");
+}
+
+#[test]
+fn free_text_stays_where_the_restatement_is_cut_or_blank() {
+    for cut in ["", " ", "select", "sel"] {
+        for (restated, finished) in [(Some(cut), Some(cut)), (Some(cut), None), (None, Some(cut))] {
+            let run = custom("", &["select", " 1"], restated, finished);
+            assert_eq!(run.calls[0].arguments().raw(), "select 1", "{cut:?}");
+        }
+    }
+}
+
 #[test]
 fn responses_r14_deltas_before_the_announcement() {
     for last in [vec![done(0, tide_item("fc_1", "call_1", BREST))], vec![]] {

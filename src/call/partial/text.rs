@@ -88,7 +88,8 @@ impl PartialCall {
 
     /// A restated text that goes on where the fragments stopped gives the rest as a delta; any other waits for the close.
     fn restate(&mut self, text: &str) {
-        if !self.restated.is_some()
+        let first = self.restated.text(&self.text).is_none_or(says_nothing);
+        if first
             && self.high.is_none()
             && self.last_value == 0
             && let Some(rest) = text
