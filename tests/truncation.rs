@@ -15,6 +15,7 @@ use callstitch::{
     RepairLevel, ToolCallParser, WireFormat,
 };
 use serde_json::{Value, json};
+use support::aws_frames;
 use support::run::{Gathering, Run, both, both_with, config};
 use support::wire::{
     DONE, block_stop, choices, data, event, input, message, message_delta, message_start, opening,
@@ -252,6 +253,140 @@ fn an_error_delivers_ended_calls_then_open_ones_then_itself() {
             .iter()
             .all(|call| call.evidence().closed_by == ClosedBy::Error)
     );
+}
+
+/// On each wire that closes its calls: one that is closed, one whose text is balanced and whose close did not come, and the
+/// wire's own error.
+fn closed_and_open() -> Vec<(WireFormat, Vec<u8>, Vec<u8>)> {
+    let sse = |events: &[Value]| -> Vec<u8> { events.iter().map(event).collect::<String>().into() };
+    let frames = |events: &[(&str, Value)]| -> Vec<u8> {
+        let frame = |(kind, body): &(&str, Value)| aws_frames::event(kind, &body.to_string());
+        events.iter().flat_map(frame).collect()
+    };
+    let data = |events: &[Value]| -> Vec<u8> { events.iter().map(data).collect::<String>().into() };
+    let error = || json!({"type": "error", "error": {"type": "server_error", "message": "no"}});
+    let item = |at: i64, arguments: &str| {
+        json!({"type": "function_call", "id": format!("fc_{at}"), "call_id": format!("call_{at}"),
+            "name": "tide_height", "arguments": arguments})
+    };
+    let added = |at: i64| json!({"type": "response.output_item.added", "output_index": at, "item": item(at, "")});
+    let piece = |at: i64| json!({"type": "response.function_call_arguments.delta", "output_index": at, "delta": BREST});
+    let begin = |at: i64| {
+        json!({"type": "tool-call-start", "index": at, "delta": {"message": {"tool_calls":
+            {"id": format!("tide_{at}"), "type": "function", "function": {"name": "tide_height", "arguments": ""}}}}})
+    };
+    let go_on = |at: i64| {
+        json!({"type": "tool-call-delta", "index": at,
+            "delta": {"message": {"tool_calls": {"function": {"arguments": BREST}}}}})
+    };
+    let step = |at: i64| {
+        [
+            json!({"event_type": "step.start", "index": at,
+                "step": {"type": "function_call", "id": format!("fc_{at}"), "name": "tide_height"}}),
+            json!({"event_type": "step.delta", "index": at,
+                "delta": {"type": "arguments_delta", "arguments": BREST}}),
+        ]
+    };
+    let block = |at: i64| {
+        [
+            (
+                "contentBlockStart",
+                json!({"contentBlockIndex": at,
+                "start": {"toolUse": {"toolUseId": format!("tooluse_{at}"), "name": "tide_height"}}}),
+            ),
+            (
+                "contentBlockDelta",
+                json!({"contentBlockIndex": at, "delta": {"toolUse": {"input": BREST}}}),
+            ),
+        ]
+    };
+    let [first, second] = [step(0), step(1)].map(|step| data(&step));
+    let step_stop = data(&[json!({"event_type": "step.stop", "index": 0})]);
+    let [one, two] = [block(0), block(1)].map(|block| frames(&block));
+    let stop = frames(&[("contentBlockStop", json!({"contentBlockIndex": 0}))]);
+    let claude = [
+        message_start(),
+        tool_start(0, "toolu_1", "tide_height"),
+        input(0, BREST),
+        block_stop(0),
+        tool_start(1, "toolu_2", "tide_height"),
+        input(1, BREST),
+    ];
+    let responses = [
+        added(0),
+        piece(0),
+        json!({"type": "response.output_item.done", "output_index": 0, "item": item(0, BREST)}),
+        added(1),
+        piece(1),
+    ];
+    let cohere = [
+        begin(0),
+        go_on(0),
+        json!({"type": "tool-call-end", "index": 0}),
+        begin(1),
+        go_on(1),
+    ];
+    vec![
+        (
+            WireFormat::Anthropic,
+            claude.concat().into(),
+            sse(&[error()]),
+        ),
+        (
+            WireFormat::OpenAiResponses,
+            sse(&responses),
+            sse(&[error()]),
+        ),
+        (WireFormat::Cohere, sse(&cohere), sse(&[error()])),
+        (
+            WireFormat::GeminiInteractions,
+            [first, step_stop, second].concat(),
+            data(&[
+                json!({"event_type": "error", "error": {"message": "no", "code": "server_error"}}),
+            ]),
+        ),
+        (
+            WireFormat::Bedrock,
+            [one, stop, two].concat(),
+            aws_frames::exception("modelStreamErrorException", "{\"message\":\"no\"}"),
+        ),
+    ]
+}
+
+#[test]
+fn a_call_that_its_wire_had_not_closed_is_no_whole_call_at_an_error() {
+    let states = |run: &Run| {
+        let states = run.calls.iter().map(|call| call.state());
+        states.collect::<Vec<_>>()
+    };
+    for (format, body, error) in closed_and_open() {
+        let run = both(format, [&body[..], &error].concat());
+        assert_eq!(
+            states(&run),
+            [CallState::Whole, CallState::Truncated],
+            "{format:?}"
+        );
+        assert_eq!(run.error().kind(), ErrorKind::Provider, "{format:?}");
+        let open = run.calls[1].arguments();
+        assert_eq!(open.raw(), BREST);
+        assert_eq!(open.recovered().unwrap()["port"], "Brest");
+        assert_eq!(run.calls[1].evidence().closed_by, ClosedBy::Error);
+        // The transport's own error is one of them.
+        let mut parser = ToolCallParser::with_config(format, config());
+        let mut gathering = Gathering::default();
+        gathering.take(parser.push(&body));
+        gathering.take(parser.abort());
+        let run = gathering.run(parser.end().unwrap(), Vec::new(), parser.format());
+        assert_eq!(
+            states(&run),
+            [CallState::Whole, CallState::Truncated],
+            "{format:?}"
+        );
+        // A bare end says nothing against a whole object.
+        let run = both(format, &body);
+        assert_eq!(states(&run), [CallState::Whole; 2], "{format:?}");
+        assert_eq!(run.calls[1].evidence().closed_by, ClosedBy::Unconfirmed);
+    }
 }
 
 #[test]

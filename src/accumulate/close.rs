@@ -135,6 +135,8 @@ impl Accumulator {
                 );
         let discarded = matches!(by, ClosedBy::Restart | ClosedBy::Mirrored);
         let unconfirmed = !by.vouches();
+        // Balanced or not: a wire that closes its calls had not closed this one (3.5).
+        let open = by == ClosedBy::Error && !slot.by_table && slot.held.is_none();
         let closing = Closing {
             settling: Settling {
                 // What is missing from a text that nothing vouches for is not repaired.
@@ -151,6 +153,7 @@ impl Accumulator {
                 },
             },
             unconfirmed,
+            open,
             cut,
             evidence: Evidence {
                 closed_by: by,

@@ -89,6 +89,8 @@ pub(crate) struct Closing {
     pub(crate) settling: Settling,
     /// Nothing vouches for what is missing: an empty object is a cut call (WIRE_FORMATS 11.6).
     pub(crate) unconfirmed: bool,
+    /// An error came before the close that its wire gives each call: no text of it is believed to be all.
+    pub(crate) open: bool,
     /// The finish reason says that this call was cut: free text has no other way to show it.
     pub(crate) cut: bool,
     pub(crate) evidence: Evidence,
@@ -358,7 +360,8 @@ impl PartialCall {
                 .then_some(AnomalyKind::RestatedDiffers);
             anomalies[1] = settled.duplicate.then_some(AnomalyKind::DuplicateText);
             let mut arguments = settled.arguments;
-            if closing.unconfirmed && arguments.text().is_some_and(says_nothing) {
+            let empty = closing.unconfirmed && arguments.text().is_some_and(says_nothing);
+            if empty || (closing.open && arguments.is_usable()) {
                 arguments.flag_truncated();
             }
             arguments.refuse_to_choose();

@@ -373,6 +373,7 @@ impl PartialCall {
         let closing = Closing {
             settling,
             unconfirmed,
+            open: false,
             cut: self.cut,
             evidence: Evidence {
                 closed_by: ClosedBy::ByHand,
