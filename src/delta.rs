@@ -230,6 +230,9 @@ pub struct CallDelta<'a> {
     /// Bytes that the decoder itself holds for this call, where it gathers what it cannot say yet: they count towards
     /// [`max_total_arguments_bytes`](crate::Config::max_total_arguments_bytes).
     pub held_bytes: usize,
+    /// The wire says that the text is all there, although the call may learn more: the `.done` of Responses, whose item may
+    /// still correct the ids (R5).
+    pub(crate) closes_text: bool,
     /// The whole value that `arguments` gives, where it was read as an object already and serde_json would do so too.
     pub(crate) object: Option<&'a str>,
 }
@@ -356,7 +359,7 @@ pub enum TextKind {
 pub enum ClosedBy {
     /// The wire's own end of one call: `content_block_stop`, `tool-call-end`, `step.stop`.
     BlockStop,
-    /// The finished item, with its text restated.
+    /// The finished item, with its text restated, or the end of that text where no item came.
     Restated,
     /// The call came whole in one event of a wire that sends whole calls.
     Arrival,

@@ -390,6 +390,116 @@ fn a_call_that_its_wire_had_not_closed_is_no_whole_call_at_an_error() {
 }
 
 #[test]
+fn a_call_whose_text_got_its_done_stands_before_whatever_ends_the_response() {
+    let announced = |kind: &str, arguments: &str| {
+        event(
+            &json!({"type": "response.output_item.added", "output_index": 0, "item": {"type": kind,
+            "id": "fc_1", "call_id": "call_1", "name": "tide_height", arguments: ""}}),
+        )
+    };
+    let piece = |of: &str, delta: &str| {
+        event(
+            &json!({"type": format!("response.{of}.delta"), "output_index": 0, "item_id": "fc_1", "delta": delta}),
+        )
+    };
+    // A text, or `null` for none.
+    let done = |of: &str, member: &str, text: Value| {
+        let mut done =
+            json!({"type": format!("response.{of}.done"), "output_index": 0, "item_id": "fc_1"});
+        done[member] = text;
+        event(&done)
+    };
+    let ends = [
+        String::new(),
+        event(&json!({"type": "error", "code": "busy", "message": "no"})),
+        event(
+            &json!({"type": "response.failed", "response": {"status": "failed", "error": {"message": "no"}}}),
+        ),
+        event(
+            &json!({"type": "response.incomplete", "response": {"status": "incomplete", "output": [],
+            "incomplete_details": {"reason": "max_output_tokens"}}}),
+        ),
+    ];
+    for end in &ends {
+        let function = |pieces: &[&str], text: Value| {
+            let (begin, of) = (
+                announced("function_call", "arguments"),
+                "function_call_arguments",
+            );
+            let pieces: String = pieces.iter().map(|delta| piece(of, delta)).collect();
+            let body = [begin, pieces, done(of, "arguments", text), end.clone()];
+            both(WireFormat::OpenAiResponses, body.concat())
+        };
+        let custom = |pieces: &[&str], text: Value| {
+            let (begin, of) = (
+                announced("custom_tool_call", "input"),
+                "custom_tool_call_input",
+            );
+            let pieces: String = pieces.iter().map(|delta| piece(of, delta)).collect();
+            let body = [begin, pieces, done(of, "input", text), end.clone()];
+            both(WireFormat::OpenAiResponses, body.concat())
+        };
+        let halves = ["{\"port\":", "\"Brest\"}"];
+        let snapshots = ["{\"port\":", BREST];
+        for run in [
+            function(&halves, json!(BREST)),
+            function(&halves, Value::Null),
+            function(&snapshots, json!(BREST)),
+            function(&[], json!(BREST)),
+            function(&[], json!("{}")),
+            function(&["{}"], json!("{}")),
+        ] {
+            assert_eq!(evidence(&run, 0).0, CallState::Whole, "{end}");
+            assert_eq!(evidence(&run, 0).1, ClosedBy::Restated, "{end}");
+            assert_ne!(run.end, End::Clean);
+        }
+        for run in [
+            custom(&["select", " 1"], json!("select 1")),
+            custom(&["select", " 1"], Value::Null),
+            custom(&["sel", "select 1"], json!("select 1")),
+            custom(&[], json!("select 1")),
+        ] {
+            assert_eq!(evidence(&run, 0).0, CallState::FreeForm, "{end}");
+            assert_eq!(run.calls[0].arguments().raw(), "select 1");
+        }
+        // What it closes cut or blank is flagged.
+        for run in [
+            function(&["{\"port\":\"Br"], json!("{\"port\":\"Br")),
+            function(&["{\"port\":\"Br"], json!("{}")),
+            function(&["{\"port\":\"Br"], json!("")),
+            function(&[], json!("")),
+            function(&[], json!("null")),
+        ] {
+            assert_eq!(evidence(&run, 0).0, CallState::Truncated, "{end}");
+        }
+    }
+    // A blank one is no word that the call is to be blank: its item may come after the next call's (R2).
+    let of = "function_call_arguments";
+    let item = |at: i64, kind: &str| {
+        event(
+            &json!({"type": format!("response.output_item.{kind}"), "output_index": at, "item": {"type": "function_call",
+            "id": format!("fc_{at}"), "call_id": format!("call_{at}"), "name": "tide_height", "arguments": BREST}}),
+        )
+    };
+    let body = [
+        announced("function_call", "arguments"),
+        done(of, "arguments", json!("")),
+        item(1, "added"),
+        item(1, "done"),
+        item(0, "done"),
+        event(
+            &json!({"type": "response.completed", "response": {"status": "completed", "output": []}}),
+        ),
+    ];
+    let run = both(WireFormat::OpenAiResponses, body.concat());
+    run.assert_whole(&[
+        ("tide_height", json!({"port": "Brest"})),
+        ("tide_height", json!({"port": "Brest"})),
+    ]);
+    assert_eq!(run.ids(), [Some("call_1"), Some("call_0")]);
+}
+
+#[test]
 fn a_transport_that_dies_is_a_truncation_with_its_cause() {
     let mut parser = ToolCallParser::with_config(WireFormat::OpenAiChat, config());
     let mut gathering = Gathering::default();

@@ -69,13 +69,16 @@ impl Accumulator {
                 continue;
             }
             let (held, of) = (slot.held, slot.call.choice);
+            let stands = held.is_some() && slot.call.is_settled();
             let by = self.ended_by(by, of);
-            // A call's own close vouches for it, where it had one.
-            if by.vouches() {
-                self.end_call(at, held.unwrap_or(by), Blank::Object);
+            // A call's own close vouches for it, where it had one; for a text that does not stand, only as far as the end does.
+            let by = held.filter(|_| by.vouches() || stands).unwrap_or(by);
+            let blank = if by.vouches() {
+                Blank::Object
             } else {
-                self.end_call(at, by, Blank::Cut);
-            }
+                Blank::Cut
+            };
+            self.end_call(at, by, blank);
         }
     }
 
@@ -126,9 +129,12 @@ impl Accumulator {
         let notes = self.notes.as_ref();
         let reason = notes.and_then(|notes| notes.reason(choice));
         let meaning = reason.map(|reason| reason.meaning);
-        // A reason that says the answer was cut means the newest call (11.6). A whole object stays whole all the same.
+        // A reason that says the answer was cut means the newest call (11.6), unless that was closed before. A whole object
+        // stays whole all the same.
+        let closed = slot.held.is_some() && slot.call.is_settled();
         let cut = slot.call.is_cut()
-            || notes.is_some_and(|notes| notes.newest.contains(&(choice, at)))
+            || !closed
+                && notes.is_some_and(|notes| notes.newest.contains(&(choice, at)))
                 && matches!(
                     meaning,
                     Some(FinishMeaning::Length | FinishMeaning::Filtered | FinishMeaning::Error)

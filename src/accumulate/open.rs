@@ -21,7 +21,7 @@ pub(super) struct Slot {
     pub(super) public_id: Option<String>,
     /// Argument text up to here was said.
     pub(super) said: usize,
-    /// The wire closed the call, but its text does not stand yet.
+    /// The wire closed the call, but its text does not stand yet, or it closed the text alone.
     pub(super) held: Option<ClosedBy>,
     /// Routed by the table: the name may still come in pieces.
     pub(super) by_table: bool,

@@ -161,7 +161,9 @@ impl Accumulator {
             };
             match slot.held {
                 // The wire had closed it blank, and the model went on: it was meant to be blank.
-                Some(by) if slot.call.is_blank() => self.end_call(at, by, Blank::Object),
+                Some(by @ ClosedBy::BlockStop) if slot.call.is_blank() => {
+                    self.end_call(at, by, Blank::Object)
+                }
                 None if by_next && slot.by_table && slot.call.is_whole() => {
                     self.end_call(at, ClosedBy::NextCall, Blank::Object)
                 }
@@ -209,6 +211,9 @@ impl Accumulator {
         }
         if call.item_id.is_none() {
             call.item_id = delta.key.item_id.map(str::to_owned);
+        }
+        if delta.closes_text {
+            slot.held = Some(ClosedBy::Restated);
         }
         call.describe(delta);
         match delta.name {

@@ -7,7 +7,7 @@ use std::fmt;
 
 use serde::de::IgnoredAny;
 
-use super::settle::{Sources, says_nothing, settle, settle_free};
+use super::settle::{Sources, prefers_fragments, says_nothing, scanned, settle, settle_free};
 use super::{CallIndex, Evidence, Parts, ToolCall, ToolName};
 use crate::anomaly::AnomalyKind;
 use crate::arguments::{Arguments, Known, PartialArguments, ProblemKind, Settling};
@@ -248,12 +248,19 @@ impl PartialCall {
         self.scan().is_empty_object()
     }
 
-    /// Whether a wire's own close of this call can be believed at once: its text, its restated text or its default is whole.
+    /// Whether a wire's own close of this call can be believed at once: its text, or the one restated that beats it, or its
+    /// default is whole.
     pub(crate) fn is_settled(&self) -> bool {
-        let scan = self.scan();
+        if self.kind == ToolKind::Custom {
+            return true;
+        }
+        let mut scan = self.scan();
+        if let Some(restated) = self.restated.text(&self.text)
+            && !prefers_fragments(restated, &self.text, &scan)
+        {
+            scan = scanned(restated);
+        }
         scan.is_whole()
-            || self.kind == ToolKind::Custom
-            || self.restated.is_some()
             || (scan.is_blank()
                 && self
                     .initial

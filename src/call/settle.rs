@@ -92,7 +92,7 @@ pub(super) fn settle(sources: Sources, settling: &Settling) -> Settled {
 
 /// An authoritative text beats the fragments, except where it says nothing and they say something (R2; a cut text too: never
 /// `{}` in place of text that was there), or where it is cut and they are whole (R15).
-fn prefers_fragments(restated: &str, text: &str, fragments: &Scan) -> bool {
+pub(super) fn prefers_fragments(restated: &str, text: &str, fragments: &Scan) -> bool {
     (says_nothing(restated) && !says_nothing(text))
         || (fragments.is_whole() && !scanned(restated).is_whole())
 }
@@ -116,7 +116,7 @@ pub(super) fn says_nothing(text: &str) -> bool {
     scan.is_blank() || scan.is_empty_object() || text.trim() == "null"
 }
 
-fn scanned(text: &str) -> Scan {
+pub(super) fn scanned(text: &str) -> Scan {
     let mut scan = Scan::default();
     scan.read_on(text);
     scan

@@ -3,7 +3,8 @@
 //! Letter to the next reader. One call can be learnt three times: from its argument events, from its finished item, and from
 //! the response that the terminal embeds; each of them is all there is on some server (R1, R3, R4). So every item is looked
 //! up in [`Seen`] before it is spoken, and nothing is told twice. What closes a call is its finished item; the `.done`
-//! of its arguments only restates their text, for the item may still correct the ids (R5). The event's own `type` decides; the `event:` line may be missing, late or renamed.
+//! of its arguments only vouches for their text, for the item may still correct the ids (R5). The event's own `type` decides; the `event:` line may be
+//! missing, late or renamed.
 
 mod call_item;
 mod events;
@@ -125,21 +126,19 @@ impl OpenAiResponses {
         }
     }
 
-    /// The `.done` of a call's arguments, which may lack its text (R11).
+    /// The `.done` of a call's arguments, which may lack its text (R11): of a call that is known it says all the same that its
+    /// text is all there.
     fn speak_restated(
         &mut self,
         event: &Event<'_>,
         kind: Option<&'static ToolKind>,
         sink: &mut dyn DeltaSink,
     ) {
-        if let Some(whole) = event.whole.map(Text::to_cow) {
-            speak_arguments(
-                &self.seen,
-                event,
-                kind,
-                ArgumentsPart::Restated(&whole),
-                sink,
-            );
+        let whole = event.whole.map(Text::to_cow);
+        if whole.is_some() || self.seen.is_label(event.output_index) {
+            let whole = whole.as_deref();
+            let arguments = whole.map_or(ArgumentsPart::None, ArgumentsPart::Restated);
+            speak_arguments(&self.seen, event, kind, arguments, sink);
             self.stage = Stage::Running;
         }
     }
@@ -369,8 +368,9 @@ impl OpenAiResponses {
     }
 }
 
-/// A piece of argument text, or the text restated. Where the index is the label of one known call it says all: ids that rotate
-/// or are only temporary (R9) are noise then, and not handed on. Else the event may be all there is of its call.
+/// A piece of argument text, or its end, with the text restated perhaps. Where the index is the label of one known call it
+/// says all: ids that rotate or are only temporary (R9) are noise then, and not handed on. Else the event may be all there is
+/// of its call.
 fn speak_arguments(
     seen: &Seen,
     event: &Event<'_>,
@@ -390,6 +390,7 @@ fn speak_arguments(
     let mut call = CallDelta::new();
     call.route = Route::Labelled;
     call.arguments = arguments;
+    call.closes_text = !matches!(arguments, ArgumentsPart::Fragment(_));
     if is_label {
         call.key.index = event.output_index;
         return sink.delta(&Delta::Call(call));
