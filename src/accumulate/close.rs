@@ -12,13 +12,20 @@ use crate::event::Anomaly;
 use crate::slots::{Calls, SlotId};
 
 impl Accumulator {
-    /// The message begins again: open calls are discarded, ended ones stay.
+    /// The message begins again: open calls are discarded, ended ones stay, and so does one that waits for nothing but the end.
     pub(super) fn restart(&mut self) {
         if self.state != State::Ended {
             self.anomaly(AnomalyKind::RestartedMessage, None);
         }
         for slot in 0..self.calls.0.len() {
-            self.end_call(slot, ClosedBy::Restart, Blank::Cut);
+            let held = self.calls.get(slot).and_then(|slot| {
+                let stopped = |by: &ClosedBy| *by == ClosedBy::BlockStop || slot.call.is_settled();
+                slot.held.filter(stopped)
+            });
+            match held {
+                Some(by) => self.end_call(slot, by, Blank::Object),
+                None => self.end_call(slot, ClosedBy::Restart, Blank::Cut),
+            }
         }
         // Its labels start over.
         self.slots = None;

@@ -4,6 +4,8 @@
 //! `type` decides; the `event:` line may be missing, late or renamed. A block that got its stop is closed there; blocks
 //! whose stop never came are closed by `message_delta` and `message_stop` (A5; Kimi's endpoint sends no stops at all).
 
+use std::collections::{BTreeMap, HashSet};
+
 use crate::delta::{
     ArgumentsPart, CallDelta, ClosedBy, Delta, DeltaSink, Executor, FinishMeaning, Route, TextKind,
 };
@@ -19,9 +21,23 @@ pub(super) fn decoder() -> Box<dyn Decoder> {
 /// One event's decoder; `pub(super)` for the Bedrock envelope that carries these same events.
 #[derive(Debug, Default)]
 pub(super) struct Anthropic {
-    /// A `message_start` came: another one begins the message again (A4).
-    started: bool,
+    stage: Stage,
+    /// The ids of the blocks that are open, by their index.
+    open: BTreeMap<i64, String>,
+    /// The ids of calls that ended. A message that begins again may hold them (A4); empty for those without one.
+    ended: HashSet<String>,
     scratch: Vec<u8>,
+}
+
+/// Where in a message the stream is.
+#[derive(Debug, Default, Clone, Copy, PartialEq)]
+enum Stage {
+    #[default]
+    Fresh,
+    /// A `message_start` came: another one begins the message again (A4).
+    Started,
+    /// `message_stop` came.
+    Stopped,
 }
 
 /// One provider event, read and not yet spoken.
@@ -59,6 +75,24 @@ struct Part<'a> {
     reason: Option<Text<'a>>,
 }
 
+impl Block<'_> {
+    /// Who runs the call that this block is, if it is one.
+    fn executor(&self) -> Option<Executor> {
+        match &*self.kind?.to_cow() {
+            "tool_use" => Some(Executor::Client),
+            "server_tool_use" | "mcp_tool_use" => Some(Executor::Provider),
+            _ => None,
+        }
+    }
+
+    /// Empty where it has none.
+    fn id(&self) -> String {
+        self.id
+            .map(|id| id.to_cow().into_owned())
+            .unwrap_or_default()
+    }
+}
+
 impl JsonDecoder for Anthropic {
     const ECHOES: bool = true;
 
@@ -87,9 +121,14 @@ impl JsonDecoder for Anthropic {
                     self.speak_block(block, event.index, sink);
                 }
             }
-            Some(EventKind::BlockStop) => stop_block(event.index, sink),
+            Some(EventKind::BlockStop) => {
+                let id = event.index.and_then(|index| self.open.remove(&index));
+                self.ended.extend(id);
+                stop_block(event.index, sink);
+            }
             Some(EventKind::MessageStart) => self.speak_message(&event, sink),
             Some(EventKind::MessageDelta) => {
+                self.end_blocks();
                 finish(event.delta.reason.or(event.message_reason), sink);
                 sink.delta(&Delta::CloseAll {
                     choice: Some(0),
@@ -98,6 +137,8 @@ impl JsonDecoder for Anthropic {
                 usage(&event, sink);
             }
             Some(EventKind::MessageStop) => {
+                self.end_blocks();
+                self.stage = Stage::Stopped;
                 sink.delta(&Delta::End);
                 usage(&event, sink);
             }
@@ -221,83 +262,93 @@ impl Anthropic {
     }
 
     fn speak_block(&mut self, block: &Block<'_>, index: Option<i64>, sink: &mut dyn DeltaSink) {
-        let kind = block.kind.map(Text::to_cow);
-        let executor = match kind.as_deref().unwrap_or_default() {
-            "tool_use" => Executor::Client,
-            "server_tool_use" | "mcp_tool_use" => Executor::Provider,
-            "text" | "thinking" => {
-                let kind = if kind.as_deref() == Some("text") {
-                    TextKind::Answer
-                } else {
-                    TextKind::Reasoning
-                };
-                if let Some(text) = block.text.filter(|text| !text.raw.is_empty()) {
-                    sink.delta(&Delta::Text {
-                        choice: 0,
-                        kind,
-                        text: text.fragment(&mut self.scratch),
-                    });
-                }
-                return;
+        if let Some(executor) = block.executor() {
+            if let Some(index) = index {
+                self.open.insert(index, block.id());
             }
-            "redacted_thinking" => {
-                if let Some(data) = block.data {
-                    let text = data.fragment(&mut self.scratch);
-                    sink.delta(&Delta::Text {
-                        choice: 0,
-                        kind: TextKind::Signature,
-                        text,
-                    });
-                }
-                return;
-            }
+            return speak_call(block, executor, index, sink);
+        }
+        let (kind, text) = match block.kind.map(Text::to_cow).as_deref() {
+            Some("text") => (TextKind::Answer, block.text),
+            Some("thinking") => (TextKind::Reasoning, block.text),
+            Some("redacted_thinking") => (TextKind::Signature, block.data),
             _ => return,
         };
-        let (id, name) = (block.id.map(Text::to_cow), block.name.map(Text::to_cow));
-        let server_name = block.server_name.map(Text::to_cow);
-        let caller = block.caller.map(|caller| [("caller", caller)]);
-        let mut call = CallDelta::new()
-            .index(index)
-            .id(id.as_deref())
-            .name(name.as_deref());
-        call.route = Route::Opens;
-        call.executor = Some(executor);
-        call.server_name = server_name.as_deref();
-        call.extras = caller.as_ref().map_or(&[], |caller| caller.as_slice());
-        call.arguments = block
-            .input
-            .map_or(ArgumentsPart::None, ArgumentsPart::Initial);
-        sink.delta(&Delta::Call(call));
+        if let Some(text) = text.filter(|text| !text.raw.is_empty()) {
+            sink.delta(&Delta::Text {
+                choice: 0,
+                kind,
+                text: text.fragment(&mut self.scratch),
+            });
+        }
+    }
+
+    /// All blocks of the message are over.
+    fn end_blocks(&mut self) {
+        let open = std::mem::take(&mut self.open);
+        self.ended.extend(open.into_values());
     }
 
     fn speak_message(&mut self, event: &Event<'_>, sink: &mut dyn DeltaSink) {
-        // A body holds one message. A second start restates or restarts it (A4), so what it holds is nothing new.
-        if std::mem::replace(&mut self.started, true) {
-            return sink.delta(&Delta::Restart);
+        let before = std::mem::replace(&mut self.stage, Stage::Started);
+        if before != Stage::Fresh {
+            self.open.clear();
+            sink.delta(&Delta::Restart);
         }
-        // A continued turn can hold whole calls in the opening message, without any block events for them (A2).
+        // A message behind one that stopped is a later turn of a recorded conversation. Its own blocks are told; what it was
+        // opened with is taken for a record of the turns before it.
+        if before == Stage::Stopped {
+            return;
+        }
+        // A continued turn can hold whole calls in the opening message, without any block events for them (A2). One that
+        // begins again may hold calls that were told (A4).
         let mut blocks = Cursor::new(event.content.unwrap_or_default());
-        let mut held = false;
+        let mut held = Vec::new();
         let _ = blocks.elements(|cursor| {
             let block = read_block(cursor)?;
             // Text there is a replay of what the caller sent; only calls are new.
-            if block.input.is_some() {
-                held = true;
-                self.speak_block(&block, None, sink);
+            if let Some(executor) = block.executor() {
+                let id = block.id();
+                if !self.ended.contains(&id) {
+                    held.push(id);
+                    speak_call(&block, executor, None, sink);
+                }
             }
             Ok(())
         });
-        if held {
+        if !held.is_empty() {
             sink.delta(&Delta::CloseAll {
                 choice: Some(0),
                 by: ClosedBy::Arrival,
             });
+        } else if before == Stage::Started {
+            // A plain duplicate.
+            return;
         }
+        self.ended.extend(held);
         if event.message_reason.is_some() {
             finish(event.message_reason, sink);
         }
         usage(event, sink);
     }
+}
+
+fn speak_call(block: &Block<'_>, executor: Executor, index: Option<i64>, sink: &mut dyn DeltaSink) {
+    let (id, name) = (block.id.map(Text::to_cow), block.name.map(Text::to_cow));
+    let server_name = block.server_name.map(Text::to_cow);
+    let caller = block.caller.map(|caller| [("caller", caller)]);
+    let mut call = CallDelta::new()
+        .index(index)
+        .id(id.as_deref())
+        .name(name.as_deref());
+    call.route = Route::Opens;
+    call.executor = Some(executor);
+    call.server_name = server_name.as_deref();
+    call.extras = caller.as_ref().map_or(&[], |caller| caller.as_slice());
+    call.arguments = block
+        .input
+        .map_or(ArgumentsPart::None, ArgumentsPart::Initial);
+    sink.delta(&Delta::Call(call));
 }
 
 fn usage(event: &Event<'_>, sink: &mut dyn DeltaSink) {

@@ -108,6 +108,117 @@ fn anthropic_a4_a_second_start_discards_what_is_open_and_keeps_what_ended() {
     run.assert_whole(&[tide()]);
 }
 
+/// A `message_start` whose message holds this.
+fn opened_with(content: Value) -> String {
+    event(
+        &json!({"type": "message_start", "message": {"id": "msg_1", "role": "assistant", "stop_reason": "tool_use",
+        "content": content}}),
+    )
+}
+
+#[test]
+fn a_call_inside_the_opening_message_may_lack_its_input() {
+    let content = json!([{"type": "tool_use", "id": "toolu_1", "name": "now"}]);
+    let run = anthropic(
+        [
+            opened_with(content),
+            message_delta("tool_use"),
+            message_stop(),
+        ]
+        .concat(),
+    );
+    run.assert_whole(&[("now", json!({}))]);
+    assert_eq!(run.ids(), [Some("toolu_1")]);
+}
+
+#[test]
+fn calls_inside_a_message_that_begins_again_are_told_once() {
+    let held = |id: &str| json!({"type": "tool_use", "id": id, "name": "tide_height", "input": {"port": "Brest"}});
+    let end = || [message_delta("tool_use"), message_stop()].concat();
+    let open = [
+        tool_start(0, "toolu_1", "moon_phase"),
+        input(0, "{\"day\":"),
+    ]
+    .concat();
+    let blank = [tool_start(0, "toolu_1", "now"), block_stop(0)].concat();
+    let (one, two) = (held("toolu_1"), held("toolu_2"));
+    for (before, content, ids, names) in [
+        // The first start held none, or another, or the same.
+        (
+            message_start(),
+            json!([one]),
+            vec!["toolu_1"],
+            vec!["tide_height"],
+        ),
+        (
+            message_start(),
+            json!([one, two]),
+            vec!["toolu_1", "toolu_2"],
+            vec!["tide_height"; 2],
+        ),
+        (
+            opened_with(json!([one])),
+            json!([two]),
+            vec!["toolu_1", "toolu_2"],
+            vec!["tide_height"; 2],
+        ),
+        (
+            opened_with(json!([one])),
+            json!([one]),
+            vec!["toolu_1"],
+            vec!["tide_height"],
+        ),
+        (
+            opened_with(json!([one])),
+            json!([one, two]),
+            vec!["toolu_1", "toolu_2"],
+            vec!["tide_height"; 2],
+        ),
+        // A block's call: ended, ended blank, and another one that was open.
+        (
+            [message_start(), closed(0, "toolu_1")].concat(),
+            json!([one, two]),
+            vec!["toolu_1", "toolu_2"],
+            vec!["tide_height"; 2],
+        ),
+        (
+            [message_start(), blank].concat(),
+            json!([one, two]),
+            vec!["toolu_1", "toolu_2"],
+            vec!["now", "tide_height"],
+        ),
+        (
+            [message_start(), open].concat(),
+            json!([two]),
+            vec!["toolu_2"],
+            vec!["tide_height"],
+        ),
+    ] {
+        let again = opened_with(content.clone());
+        for body in [
+            [before.clone(), again.clone(), end()].concat(),
+            [before, again.clone(), again, end()].concat(),
+        ] {
+            let run = anthropic(body);
+            let told: Vec<_> = run
+                .calls
+                .iter()
+                .map(|call| (call.id(), call.name()))
+                .collect();
+            let expected: Vec<_> = ids.iter().copied().zip(names.iter().copied()).collect();
+            assert_eq!(told, expected, "{content}");
+            assert!(run.calls.iter().all(|call| call.is_usable()));
+            assert_eq!(run.end, End::Clean);
+            run.assert_told(AnomalyKind::RestartedMessage);
+        }
+    }
+    // One without an id: what begins again says it again.
+    let nameless = json!({"type": "tool_use", "name": "now", "input": {}});
+    let again = opened_with(json!([nameless]));
+    let run = anthropic([message_start(), again.clone(), again, end()].concat());
+    run.assert_whole(&[("now", json!({}))]);
+}
+
 #[test]
 fn anthropic_a5_no_block_stop_at_the_token_limit() {
     let open = [
