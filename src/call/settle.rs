@@ -5,8 +5,8 @@
 //! So the text is joined byte for byte, and only a text that does not stand as one value is asked whether it says one thing
 //! more than once. What this room decides is always marked.
 
-use crate::arguments::{Arguments, Blank, Known, Repair, RepairKind, Settling};
-use crate::json::Scan;
+use crate::arguments::{Arguments, ArgumentsState, Blank, Known, Repair, RepairKind, Settling};
+use crate::json::{Scan, is_object};
 
 /// What came of a call's arguments.
 pub(super) struct Sources {
@@ -66,11 +66,14 @@ pub(super) fn settle(sources: Sources, settling: &Settling) -> Settled {
     // Texts that say their value again can have balanced brackets by chance.
     let stands = scan.is_whole()
         && (last_value == 0 || serde_json::from_str::<serde::de::IgnoredAny>(&text).is_ok());
-    if !stands && let Some((from, to)) = one_of_several(&text, last_value) {
-        // Where the text begins to say again what it had said.
-        let at = if from == 0 { to } else { from };
+    // Where nothing vouches for it, a text can be cut inside a value that begins like the text itself: no snapshot then.
+    let may_nest = last_value > 0 && settling.blank == Blank::Cut && scan.is_open();
+    if !stands
+        && let Some((at, value)) = one_of_several(&text, last_value)
+        && !(may_nest
+            && Arguments::settle(text.clone(), settling).state() == ArgumentsState::Truncated)
+    {
         let repair = Repair::new(RepairKind::Restated, at);
-        let value = text.get(from..to).unwrap_or_default().to_owned();
         let arguments = Arguments::restated(text, &value, vec![repair], settling);
         return Settled {
             arguments,
@@ -122,19 +125,23 @@ pub(super) fn scanned(text: &str) -> Scan {
     scan
 }
 
-/// The place of the one value in a text that says it more than once: growing snapshots, or a whole value that is begun again.
-fn one_of_several(text: &str, last_value: usize) -> Option<(usize, usize)> {
+/// The one value of a text that says it more than once, and where it begins to: growing snapshots, or a whole value that is begun
+/// again.
+fn one_of_several(text: &str, last_value: usize) -> Option<(usize, String)> {
     // Each snapshot extends the one before (Q37, Q38); that was checked as they came. The last says all.
     if last_value > 0 {
-        return Some((last_value, text.len()));
+        return Some((last_value, text.get(last_value..)?.to_owned()));
     }
-    // A whole value, then the same value broken off (Q46) or encoded once more (Q39).
+    // A whole value, then the same value broken off (Q46) or encoded once more (Q39), as which it may replace an empty one.
     let end = first_value_end(text)?;
     let (first, rest) = text.split_at_checked(end)?;
-    let (first, rest) = (first.trim(), rest.trim());
-    let again = first.starts_with(rest)
-        || serde_json::from_str::<String>(rest).is_ok_and(|inner| inner.trim() == first);
-    (again && first != "{}" && first != rest).then_some((0, end))
+    let (value, rest) = (first.trim(), rest.trim());
+    let decoded = serde_json::from_str::<String>(rest).ok();
+    if says_nothing(value) {
+        return Some((end, decoded.filter(|inner| is_object(inner))?));
+    }
+    let again = value.starts_with(rest) || decoded.is_some_and(|inner| inner.trim() == value);
+    (again && value != rest).then(|| (end, first.to_owned()))
 }
 
 fn first_value_end(text: &str) -> Option<usize> {

@@ -206,6 +206,11 @@ impl Scan {
         self.state == State::Whole
     }
 
+    /// A container was opened and is not closed yet.
+    pub(crate) fn is_open(&self) -> bool {
+        matches!(self.state, State::Open | State::String | State::Escape)
+    }
+
     /// Exactly `{}`, with white space anywhere.
     pub(crate) fn is_empty_object(&self) -> bool {
         self.is_whole() && !self.filled

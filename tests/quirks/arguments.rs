@@ -72,6 +72,60 @@ fn quirk_q37_growing_snapshots_are_settled_at_the_close() {
 }
 
 #[test]
+fn quirk_q36_the_real_one_may_come_in_snapshots_or_encoded_once_more() {
+    for texts in [
+        &["{}", "{\"port\":", "{\"port\":\"Brest\"}"][..],
+        &["{}", "{", "{\"port\":\"Br", "{\"port\":\"Brest\"}"],
+        &["{}", "\"{\\\"port\\\":\\\"Brest\\\"}\""],
+    ] {
+        repaired(&pieces(texts), brest());
+    }
+    // Two objects that are not the same stay two.
+    let run = pieces(&["{}", "{\"port\":1}", "{\"day\":3}"]);
+    assert_eq!(run.calls[0].state(), CallState::Malformed);
+}
+
+#[test]
+fn a_cut_text_that_may_be_a_nested_object_is_no_snapshot_where_nothing_vouches_for_it() {
+    let texts: [&[&str]; 3] = [
+        &["{\"and\":[", "{\"and\":[]}"],
+        &["{\"filter\":", "{\"filter\":1}"],
+        &["{\"a\":", "{\"a\":", "{\"a\":{}}"],
+    ];
+    for texts in texts {
+        let open: Vec<String> = std::iter::once(opening(0, "call_1", "tide_height", texts[0]))
+            .chain(texts[1..].iter().map(|text| piece(0, text)))
+            .collect();
+        let error = wire::data(&json!({"error": {"message": "no"}}));
+        let ends = ["", &error, &[&wire::reason("length"), wire::DONE].concat()];
+        for end in ends {
+            let run = super::chat(open.concat() + end);
+            assert_eq!(
+                run.calls[0].state(),
+                CallState::Truncated,
+                "{texts:?} {end}"
+            );
+            assert_eq!(run.calls[0].arguments().raw(), texts.concat());
+        }
+        // A clean end vouches for the snapshots.
+        assert_eq!(
+            pieces(texts).calls[0].state(),
+            CallState::Repaired,
+            "{texts:?}"
+        );
+    }
+    // What can be nothing but snapshots stands.
+    let snapshots = [
+        opening(0, "call_1", "tide_height", "{\"port\":\"B"),
+        piece(0, "{\"port\":\"Brest\"}"),
+    ];
+    assert_eq!(
+        super::chat(snapshots.concat()).calls[0].state(),
+        CallState::Repaired
+    );
+}
+
+#[test]
 fn quirk_q37_a_nested_object_that_begins_alike_is_no_snapshot() {
     pieces(&["{\"a\":", "{\"a\":1}}"]).assert_whole(&[("tide_height", json!({"a": {"a": 1}}))]);
 }

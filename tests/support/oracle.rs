@@ -625,9 +625,18 @@ impl Oracle {
             object = Some(Map::new());
         } else {
             // Of a text that says one object again and again the last saying counts.
-            let again = said_again(&slot.pieces);
-            let settled =
-                Arguments::settle(again.clone().unwrap_or_else(|| text.clone()), &settling);
+            let mut again = said_again(&slot.pieces);
+            let plain = Arguments::settle(text.clone(), &settling);
+            // A cut text may hold a value that begins as it does itself.
+            let is_one = !(1..text.len()).filter_map(|at| text.get(..at)).any(is_done);
+            let is_cut = plain.state() == callstitch::ArgumentsState::Truncated;
+            if blank_is_cut && is_one && is_cut {
+                again = None;
+            }
+            let settled = match &again {
+                Some(again) => Arguments::settle(again.clone(), &settling),
+                None => plain,
+            };
             state = match settled.state() {
                 callstitch::ArgumentsState::Whole if again.is_none() => CallState::Whole,
                 callstitch::ArgumentsState::Whole | callstitch::ArgumentsState::Repaired => {
@@ -695,6 +704,8 @@ fn said_again(pieces: &[(String, bool)]) -> Option<String> {
                 .all(|(text, whole)| *whole || text.trim().is_empty());
         if (opens || *whole) && (extends || object_again || (*whole && before == "{}")) {
             (from, found) = (at, true);
+        } else if opens && before == "{}" {
+            from = at; // What follows a placeholder may be snapshots.
         }
     }
     if found {
@@ -707,10 +718,13 @@ fn said_again(pieces: &[(String, bool)]) -> Option<String> {
     let rest = rest.trim();
     let encoded = serde_json::from_str::<String>(rest).is_ok_and(|inner| inner.trim() == first);
     let again = (first.trim().starts_with(rest) && first.trim() != rest) || encoded;
-    if again && !is_empty_object(first) {
-        return Some(first.to_owned());
+    if is_empty_object(first) {
+        let inner = serde_json::from_str::<String>(rest).ok()?;
+        return serde_json::from_str::<Map<String, Value>>(&inner)
+            .is_ok()
+            .then_some(inner);
     }
-    None
+    again.then(|| first.to_owned())
 }
 
 fn read_entry(entry: &Value, function: &Value, custom: bool, choice: u32) -> Entry {

@@ -195,9 +195,14 @@ impl PartialCall {
         };
         let before = before.trim_end();
         let replaces = whole && self.last_is_whole;
-        if replaces || before == "{}" && whole || value.trim_start().starts_with(before) {
-            self.last_value = from;
+        let placeholder = before == "{}";
+        let repeats = replaces || placeholder && whole || value.trim_start().starts_with(before);
+        if repeats || placeholder {
+            // The fragments behind a placeholder may be snapshots (Q36 with Q37).
             self.said_from = from;
+        }
+        if repeats || placeholder && self.last_value > 0 {
+            self.last_value = from;
         }
     }
 
@@ -225,7 +230,7 @@ pub(crate) fn cannot_restate(length: usize, before: &str) -> bool {
     let solid = |byte: Option<&u8>| matches!(byte, Some(b'!'..=b'~'));
     // White space at the end lies between two pieces that ask; at the beginning each would pass over it again.
     let before = before.as_bytes().trim_ascii_end();
-    length < before.len() && solid(before.first()) && solid(before.last())
+    before != b"{}" && length < before.len() && solid(before.first()) && solid(before.last())
 }
 
 /// Whether a piece's first byte that is no white space opens an object.
