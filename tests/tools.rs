@@ -10,16 +10,13 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 
-use callstitch::history::{Answer, Entry, HistoryFormat, check};
-use callstitch::tools::{Json, RunCalls};
+use callstitch::history::Answer;
+use callstitch::tools::Json;
 use callstitch::{
-    Arguments, ByteStreamExt, CallState, Error, ErrorKind, ExecutionStatus, Outcome, RefusalKind,
-    Tool, ToolCall, ToolName, ToolSet, WireFormat,
+    Arguments, CallState, Event, ExecutionStatus, RefusalKind, Tool, ToolCall, ToolCallParser,
+    ToolName, ToolSet, WireFormat,
 };
-use futures::stream::FusedStream;
-use futures::{Stream, StreamExt};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -147,11 +144,11 @@ fn five_schema_problems_are_told_and_none_of_the_values() {
 }
 
 fn from_body(format: WireFormat, body: &str) -> Vec<ToolCall> {
-    let body = futures::stream::iter([Ok::<_, std::io::Error>(body.to_owned())]);
-    let calls = body
-        .tool_calls(format)
-        .filter_map(|call| async { call.ok() });
-    futures::executor::block_on(calls.collect())
+    let mut parser = ToolCallParser::new(format);
+    let whole = |event: Result<Event<'_>, _>| event.ok()?.into_call();
+    let mut calls: Vec<_> = parser.push(body.as_bytes()).filter_map(whole).collect();
+    calls.extend(parser.finish().filter_map(whole));
+    calls
 }
 
 #[test]
@@ -324,182 +321,194 @@ fn types_that_are_no_enum_see_one_member_by_the_calls_name() {
     assert_eq!(by_name["get_moon"], json!({"day": 3}));
 }
 
-/// Calls in the order given, and perhaps an error.
-fn calls(calls: Vec<ToolCall>, error: bool) -> impl Stream<Item = Result<ToolCall, Error>> {
-    let error = error.then(|| Err(Error::new(ErrorKind::Truncated, 7, "cut")));
-    futures::stream::iter(calls.into_iter().map(Ok).chain(error))
-}
+/// Running calls while the stream goes on.
+#[cfg(feature = "stream")]
+mod running {
+    use super::*;
+    use callstitch::history::{Entry, HistoryFormat, check};
+    use callstitch::tools::RunCalls;
+    use callstitch::{ByteStreamExt, Error, ErrorKind, Outcome};
+    use futures::stream::FusedStream;
+    use futures::{Stream, StreamExt};
+    use std::time::Duration;
 
-fn slow_tools(most: &Arc<AtomicUsize>) -> ToolSet {
-    let (now, most) = (Arc::new(AtomicUsize::new(0)), most.clone());
-    ToolSet::new().with(Tool::function_async(
-        name("wait"),
-        move |args: Map<String, Value>| {
-            let (now, most) = (now.clone(), most.clone());
-            async move {
-                most.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
-                let ms = args.get("ms").and_then(Value::as_u64).unwrap_or(0);
-                tokio::time::sleep(Duration::from_millis(ms)).await;
-                now.fetch_sub(1, Ordering::SeqCst);
-                ms.to_string()
-            }
-        },
-    ))
-}
-
-fn wait(ms: u64) -> ToolCall {
-    call("wait", json!({"ms": ms}))
-}
-
-fn answers(outcomes: &[Result<Outcome, Error>]) -> Vec<String> {
-    let outcomes = outcomes.iter().flatten();
-    outcomes
-        .map(|outcome| {
-            outcome
-                .result()
-                .map_or("-".into(), |result| result.answer.to_text())
-        })
-        .collect()
-}
-
-#[tokio::test(start_paused = true)]
-async fn results_come_as_they_finish_and_no_more_run_than_may() {
-    let most = Arc::new(AtomicUsize::new(0));
-    let tools = slow_tools(&most);
-    let run = calls(vec![wait(90), wait(30), wait(60), wait(10)], false).run(&tools, 2);
-    let outcomes: Vec<_> = run.collect().await;
-    // 90 and 30 begin; 60 follows 30, and 10 follows whichever is next.
-    assert_eq!(
-        answers(&outcomes),
-        ["30", "90", "60", "10"]
-            .map(str::to_owned)
-            .to_vec()
-            .as_slice(),
-        "{outcomes:?}"
-    );
-    assert_eq!(most.load(Ordering::SeqCst), 2);
-}
-
-#[tokio::test(start_paused = true)]
-async fn calls_run_while_the_stream_goes_on() {
-    let tools = slow_tools(&Arc::new(AtomicUsize::new(0)));
-    let (sender, receiver) = futures::channel::mpsc::unbounded();
-    let mut run = receiver.run(&tools, 4);
-    sender.unbounded_send(Ok(wait(10))).unwrap();
-    // The stream has not ended, and the first outcome is there.
-    let first = run.next().await.unwrap().unwrap();
-    assert_eq!(first.result().unwrap().answer.to_text(), "10");
-    sender.unbounded_send(Ok(wait(5))).unwrap();
-    drop(sender);
-    assert_eq!(
-        run.next()
-            .await
-            .unwrap()
-            .unwrap()
-            .result()
-            .unwrap()
-            .answer
-            .to_text(),
-        "5"
-    );
-    assert!(run.next().await.is_none() && run.is_terminated());
-}
-
-#[tokio::test(start_paused = true)]
-async fn an_error_stops_new_starts_and_comes_after_all_that_ran() {
-    let most = Arc::new(AtomicUsize::new(0));
-    let tools = slow_tools(&most);
-    let mut run = calls(vec![wait(30), wait(20), wait(10)], true).run(&tools, 1);
-    let mut outcomes = Vec::new();
-    while let Some(outcome) = run.next().await {
-        outcomes.push(outcome);
+    /// Calls in the order given, and perhaps an error.
+    fn calls(calls: Vec<ToolCall>, error: bool) -> impl Stream<Item = Result<ToolCall, Error>> {
+        let error = error.then(|| Err(Error::new(ErrorKind::Truncated, 7, "cut")));
+        futures::stream::iter(calls.into_iter().map(Ok).chain(error))
     }
-    let kinds: Vec<_> = outcomes
-        .iter()
-        .flatten()
-        .map(|outcome| outcome.refusal().map(|refusal| refusal.kind()))
-        .collect();
-    assert_eq!(
-        kinds,
-        [
-            Some(RefusalKind::NotStarted),
-            Some(RefusalKind::NotStarted),
-            None
-        ]
-    );
-    assert_eq!(
-        outcomes.last().unwrap().as_ref().unwrap_err().kind(),
-        ErrorKind::Truncated
-    );
-    assert_eq!(most.load(Ordering::SeqCst), 1);
-    assert!(run.next().await.is_none() && run.is_terminated());
-}
 
-#[tokio::test(start_paused = true)]
-async fn refusals_are_outcomes_and_what_a_provider_ran_is_not_run() {
-    let tools = slow_tools(&Arc::new(AtomicUsize::new(0)));
-    let builtin = ToolCall::builtin(name("wait"), "{}");
-    let all = vec![
-        call("nobody", "{}"),
-        call("wait", "{\"ms\":"),
-        builtin,
-        wait(1),
-    ];
-    let outcomes: Vec<_> = calls(all, false).run(tools, 0).collect().await;
-    assert_eq!(outcomes.len(), 4);
-    let ran: Vec<_> = outcomes
-        .iter()
-        .flatten()
-        .filter(|outcome| outcome.did_run())
-        .collect();
-    assert_eq!(ran.len(), 1);
-    // What comes out is a history that stands on its own.
-    let (calls, results): (Vec<_>, Vec<_>) = outcomes
-        .into_iter()
-        .flatten()
-        .map(Outcome::into_parts)
-        .unzip();
-    let entries = calls.into_iter().map(Entry::Call);
-    let entries = entries.chain(results.into_iter().flatten().map(Entry::Result));
-    assert_eq!(check(entries), []);
-}
+    fn slow_tools(most: &Arc<AtomicUsize>) -> ToolSet {
+        let (now, most) = (Arc::new(AtomicUsize::new(0)), most.clone());
+        ToolSet::new().with(Tool::function_async(
+            name("wait"),
+            move |args: Map<String, Value>| {
+                let (now, most) = (now.clone(), most.clone());
+                async move {
+                    most.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+                    let ms = args.get("ms").and_then(Value::as_u64).unwrap_or(0);
+                    tokio::time::sleep(Duration::from_millis(ms)).await;
+                    now.fetch_sub(1, Ordering::SeqCst);
+                    ms.to_string()
+                }
+            },
+        ))
+    }
 
-#[tokio::test(start_paused = true)]
-async fn a_stream_of_bytes_becomes_results_to_send() {
-    let body = br#"data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"call_1","function":{"name":"wait","arguments":"{\"ms\":5}"}}]}}]}
+    fn wait(ms: u64) -> ToolCall {
+        call("wait", json!({"ms": ms}))
+    }
+
+    fn answers(outcomes: &[Result<Outcome, Error>]) -> Vec<String> {
+        let outcomes = outcomes.iter().flatten();
+        outcomes
+            .map(|outcome| {
+                outcome
+                    .result()
+                    .map_or("-".into(), |result| result.answer.to_text())
+            })
+            .collect()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn results_come_as_they_finish_and_no_more_run_than_may() {
+        let most = Arc::new(AtomicUsize::new(0));
+        let tools = slow_tools(&most);
+        let run = calls(vec![wait(90), wait(30), wait(60), wait(10)], false).run(&tools, 2);
+        let outcomes: Vec<_> = run.collect().await;
+        // 90 and 30 begin; 60 follows 30, and 10 follows whichever is next.
+        assert_eq!(
+            answers(&outcomes),
+            ["30", "90", "60", "10"]
+                .map(str::to_owned)
+                .to_vec()
+                .as_slice(),
+            "{outcomes:?}"
+        );
+        assert_eq!(most.load(Ordering::SeqCst), 2);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn calls_run_while_the_stream_goes_on() {
+        let tools = slow_tools(&Arc::new(AtomicUsize::new(0)));
+        let (sender, receiver) = futures::channel::mpsc::unbounded();
+        let mut run = receiver.run(&tools, 4);
+        sender.unbounded_send(Ok(wait(10))).unwrap();
+        // The stream has not ended, and the first outcome is there.
+        let first = run.next().await.unwrap().unwrap();
+        assert_eq!(first.result().unwrap().answer.to_text(), "10");
+        sender.unbounded_send(Ok(wait(5))).unwrap();
+        drop(sender);
+        assert_eq!(
+            run.next()
+                .await
+                .unwrap()
+                .unwrap()
+                .result()
+                .unwrap()
+                .answer
+                .to_text(),
+            "5"
+        );
+        assert!(run.next().await.is_none() && run.is_terminated());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_error_stops_new_starts_and_comes_after_all_that_ran() {
+        let most = Arc::new(AtomicUsize::new(0));
+        let tools = slow_tools(&most);
+        let mut run = calls(vec![wait(30), wait(20), wait(10)], true).run(&tools, 1);
+        let mut outcomes = Vec::new();
+        while let Some(outcome) = run.next().await {
+            outcomes.push(outcome);
+        }
+        let kinds: Vec<_> = outcomes
+            .iter()
+            .flatten()
+            .map(|outcome| outcome.refusal().map(|refusal| refusal.kind()))
+            .collect();
+        assert_eq!(
+            kinds,
+            [
+                Some(RefusalKind::NotStarted),
+                Some(RefusalKind::NotStarted),
+                None
+            ]
+        );
+        assert_eq!(
+            outcomes.last().unwrap().as_ref().unwrap_err().kind(),
+            ErrorKind::Truncated
+        );
+        assert_eq!(most.load(Ordering::SeqCst), 1);
+        assert!(run.next().await.is_none() && run.is_terminated());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn refusals_are_outcomes_and_what_a_provider_ran_is_not_run() {
+        let tools = slow_tools(&Arc::new(AtomicUsize::new(0)));
+        let builtin = ToolCall::builtin(name("wait"), "{}");
+        let all = vec![
+            call("nobody", "{}"),
+            call("wait", "{\"ms\":"),
+            builtin,
+            wait(1),
+        ];
+        let outcomes: Vec<_> = calls(all, false).run(tools, 0).collect().await;
+        assert_eq!(outcomes.len(), 4);
+        let ran: Vec<_> = outcomes
+            .iter()
+            .flatten()
+            .filter(|outcome| outcome.did_run())
+            .collect();
+        assert_eq!(ran.len(), 1);
+        // What comes out is a history that stands on its own.
+        let (calls, results): (Vec<_>, Vec<_>) = outcomes
+            .into_iter()
+            .flatten()
+            .map(Outcome::into_parts)
+            .unzip();
+        let entries = calls.into_iter().map(Entry::Call);
+        let entries = entries.chain(results.into_iter().flatten().map(Entry::Result));
+        assert_eq!(check(entries), []);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_stream_of_bytes_becomes_results_to_send() {
+        let body = br#"data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"call_1","function":{"name":"wait","arguments":"{\"ms\":5}"}}]}}]}
 
 data: {"choices":[{"delta":{"tool_calls":[{"index":1,"id":"call_2","function":{"name":"wait","arguments":"{\"ms\":1}"}}]}}]}
 
 data: [DONE]
 
 "#;
-    let tools = slow_tools(&Arc::new(AtomicUsize::new(0)));
-    let body = futures::stream::iter(body.chunks(11).map(Ok::<_, std::io::Error>));
-    let outcomes: Vec<_> = body
-        .tool_calls(WireFormat::OpenAiChat)
-        .run(&tools, 8)
-        .collect()
-        .await;
-    let messages: Vec<_> = outcomes
-        .iter()
-        .flatten()
-        .filter_map(Outcome::result)
-        .map(|result| result.to_wire(HistoryFormat::OpenAiChat))
-        .collect();
-    assert_eq!(
-        messages,
-        [
-            json!({"role": "tool", "tool_call_id": "call_2", "content": "1"}),
-            json!({"role": "tool", "tool_call_id": "call_1", "content": "5"}),
-        ]
-    );
-}
+        let tools = slow_tools(&Arc::new(AtomicUsize::new(0)));
+        let body = futures::stream::iter(body.chunks(11).map(Ok::<_, std::io::Error>));
+        let outcomes: Vec<_> = body
+            .tool_calls(WireFormat::OpenAiChat)
+            .run(&tools, 8)
+            .collect()
+            .await;
+        let messages: Vec<_> = outcomes
+            .iter()
+            .flatten()
+            .filter_map(Outcome::result)
+            .map(|result| result.to_wire(HistoryFormat::OpenAiChat))
+            .collect();
+        assert_eq!(
+            messages,
+            [
+                json!({"role": "tool", "tool_call_id": "call_2", "content": "1"}),
+                json!({"role": "tool", "tool_call_id": "call_1", "content": "5"}),
+            ]
+        );
+    }
 
-#[test]
-fn running_calls_may_go_to_another_thread() {
-    fn is_send<T: Send>(_: &T) {}
-    let run = calls(vec![], false).run(ToolSet::new(), 1);
-    is_send(&run);
-    let (tools, call) = (ToolSet::new(), wait(1));
-    is_send(&tools.execute(&call));
+    #[test]
+    fn running_calls_may_go_to_another_thread() {
+        fn is_send<T: Send>(_: &T) {}
+        let run = calls(vec![], false).run(ToolSet::new(), 1);
+        is_send(&run);
+        let (tools, call) = (ToolSet::new(), wait(1));
+        is_send(&tools.execute(&call));
+    }
 }
