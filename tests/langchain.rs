@@ -8,8 +8,8 @@
 )]
 
 use callstitch::{
-    AnomalyKind, Arguments, ArgumentsPart, CallDelta, CallStatus, ExecutionStatus, Field,
-    FieldProblem, MergeError, PartialCall, ToolCall, ToolKind, ToolName,
+    AnomalyKind, Arguments, ArgumentsPart, CallDelta, CallStatus, ExecutionStatus, Executor, Field,
+    FieldProblem, MergeError, PartialCall, Tool, ToolCall, ToolKind, ToolName, ToolSet,
 };
 use serde_json::{Map, Value, json};
 
@@ -435,6 +435,39 @@ fn langchain_l31_what_a_part_has_fills_and_what_it_lacks_keeps() {
         (call.wire_index(), call.id(), call.kind()),
         (Some(0), Some("call_1"), &ToolKind::Custom)
     );
+}
+
+#[test]
+fn langchain_l31_a_part_that_does_not_say_who_runs_the_call_leaves_it_with_its_provider() {
+    let said = |executor| {
+        CallDelta::new()
+            .index(0)
+            .id("c")
+            .name("t")
+            .executor(executor)
+    };
+    let rest = piece("{\"q\":1}");
+    for by_call in [false, true] {
+        let mut call = PartialCall::from_delta(&said(Executor::Provider));
+        let merge = |call: &mut PartialCall, part: &CallDelta<'_>| {
+            if by_call {
+                call.merge_call(&PartialCall::from_delta(part)).unwrap();
+            } else {
+                call.merge(part).unwrap();
+            }
+        };
+        merge(&mut call, &rest);
+        assert_eq!(call.executor(), Executor::Provider, "{by_call}");
+        let tools = ToolSet::new().with(Tool::function(named("t"), |_: Value| "ran"));
+        let call = call.complete().unwrap();
+        assert!(!tools.execute_now(&call).unwrap().did_run());
+        // Who is said to run it, runs it.
+        let mut call = PartialCall::from_delta(&rest);
+        merge(&mut call, &said(Executor::Unknown));
+        assert_eq!(call.executor(), Executor::Unknown, "{by_call}");
+        merge(&mut call, &said(Executor::Client));
+        assert_eq!(call.executor(), Executor::Client, "{by_call}");
+    }
 }
 
 #[test]

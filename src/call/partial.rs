@@ -48,7 +48,8 @@ pub struct PartialCall {
     /// Empty while none came.
     pub(crate) name: String,
     kind: ToolKind,
-    executor: Executor,
+    /// `None` while nothing was said of it.
+    executor: Option<Executor>,
     server_name: Option<String>,
     status: Option<String>,
     /// The provider says that the call was cut.
@@ -114,7 +115,7 @@ impl PartialCall {
             item_id: None,
             name: String::new(),
             kind: ToolKind::Function,
-            executor: Executor::Client,
+            executor: None,
             server_name: None,
             status: None,
             cut: false,
@@ -176,7 +177,7 @@ impl PartialCall {
     /// Who runs the call.
     #[must_use]
     pub fn executor(&self) -> Executor {
-        self.executor
+        self.executor.unwrap_or_default()
     }
 
     /// The argument text so far, as sent.
@@ -283,9 +284,7 @@ impl PartialCall {
         if let Some(kind) = delta.kind {
             self.kind = kind.clone();
         }
-        if let Some(executor) = delta.executor {
-            self.executor = executor;
-        }
+        self.executor = delta.executor.or(self.executor);
         if let Some(server_name) = delta.server_name {
             replace(&mut self.server_name, server_name, &mut self.beside);
         }
@@ -393,7 +392,7 @@ impl PartialCall {
             name: ToolName::new(self.name).ok(),
             arguments,
             kind: self.kind,
-            executor: self.executor,
+            executor: self.executor.unwrap_or_default(),
             server_name: self.server_name,
             extras,
             display_text: given.display_text,

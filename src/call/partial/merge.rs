@@ -154,7 +154,7 @@ impl PartialCall {
         delta.key.item_id = part.item_id.as_deref();
         delta.name = part.name();
         delta.kind = Some(&part.kind).filter(|kind| **kind != ToolKind::Function);
-        delta.executor = Some(part.executor).filter(|_| part.executor != self.executor);
+        delta.executor = part.executor;
         delta.server_name = part.server_name.as_deref();
         delta.status = part.status.as_deref();
         delta.cut = part.cut;
