@@ -105,8 +105,6 @@ struct Row {
     format: HistoryFormat,
     name: &'static str,
     ids: IdForm,
-    /// Whether calls that their provider ran may be sent.
-    takes_provider_calls: bool,
     call: fn(&ToolCall, &str) -> Node,
     read_call: fn(&Value) -> Read<ToolCall>,
     result: fn(&ToolResult, &str) -> Value,
@@ -121,7 +119,6 @@ const OPENAI_CHAT: Row = Row {
     name: "openai-chat",
     // Compatible servers keep state in ids of any form, and want them back (Kimi; WIRE_FORMATS Q24).
     ids: IdForm::Any,
-    takes_provider_calls: false,
     call: openai_chat::call,
     read_call: openai_chat::read_call,
     result: openai_chat::result,
@@ -137,7 +134,6 @@ static ROWS: [Row; 10] = [
         format: HistoryFormat::OpenAiResponses,
         name: "openai-responses",
         ids: IdForm::AtMost(64),
-        takes_provider_calls: false,
         call: openai_responses::call,
         read_call: openai_responses::read_call,
         result: openai_responses::result,
@@ -150,7 +146,6 @@ static ROWS: [Row; 10] = [
         format: HistoryFormat::Anthropic,
         name: "anthropic",
         ids: IdForm::Word(usize::MAX),
-        takes_provider_calls: false,
         call: anthropic::call,
         read_call: anthropic::read_call,
         result: anthropic::result,
@@ -163,7 +158,6 @@ static ROWS: [Row; 10] = [
         format: HistoryFormat::Gemini,
         name: "gemini",
         ids: IdForm::Any,
-        takes_provider_calls: false,
         call: gemini::call,
         read_call: gemini::read_call,
         result: gemini::result,
@@ -176,7 +170,6 @@ static ROWS: [Row; 10] = [
         format: HistoryFormat::GeminiInteractions,
         name: "gemini-interactions",
         ids: IdForm::Any,
-        takes_provider_calls: false,
         call: gemini_interactions::call,
         read_call: gemini_interactions::read_call,
         result: gemini_interactions::result,
@@ -189,7 +182,6 @@ static ROWS: [Row; 10] = [
         format: HistoryFormat::Bedrock,
         name: "bedrock",
         ids: IdForm::Word(64),
-        takes_provider_calls: false,
         call: bedrock::call,
         read_call: bedrock::read_call,
         result: bedrock::result,
@@ -232,7 +224,6 @@ static ROWS: [Row; 10] = [
     Row {
         format: HistoryFormat::Adaline,
         name: "adaline",
-        takes_provider_calls: true,
         call: adaline::call,
         read_call: adaline::read_call,
         result: adaline::result,
@@ -397,7 +388,7 @@ impl ToolCall {
 
     fn item(&self, format: HistoryFormat, ids: Option<&mut IdMap>) -> Option<Node> {
         let row = format.row();
-        if self.tool_name().is_none() || (self.is_builtin() && !row.takes_provider_calls) {
+        if self.tool_name().is_none() || self.is_builtin() {
             return None;
         }
         Some(match ids {

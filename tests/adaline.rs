@@ -11,7 +11,7 @@ use callstitch::history::{
     Entry, HistoryError, HistoryFormat, ToolResult, calls_messages, check_messages, entries,
     results_messages,
 };
-use callstitch::{ResolutionState, Tool, ToolCall, ToolName, ToolSet};
+use callstitch::{Executor, ResolutionState, Tool, ToolCall, ToolName, ToolSet};
 use serde_json::{Value, json};
 
 const DOCUMENTED: &str = r#"{
@@ -194,6 +194,19 @@ fn adaline_a12_other_members_of_the_content_union_are_left_alone() {
     ]});
     let read = entries(HistoryFormat::Adaline, &[message]);
     assert!(matches!(&read[..], [Entry::Call(call)] if call.name() == "get_weather"));
+}
+
+#[test]
+fn adaline_a13_a_call_that_its_provider_ran_does_not_come_back_as_one_to_run() {
+    let theirs = ToolCall::builtin(ToolName::new("web_search").unwrap(), "{}");
+    let server = ToolCall::builder()
+        .name("list_berths")
+        .executor(Executor::Provider);
+    let server = server.server_name("harbour".to_owned()).build().unwrap();
+    for call in [theirs, server] {
+        assert_eq!(call.to_wire(HistoryFormat::Adaline), None);
+        assert!(calls_messages(HistoryFormat::Adaline, [&call]).is_empty());
+    }
 }
 
 #[test]

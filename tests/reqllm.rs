@@ -317,8 +317,9 @@ fn reqllm_q19_a_builtin_is_visible_and_not_replayable() {
 fn reqllm_q20_encoders_and_id_maps_skip_builtins() {
     let call = ToolCall::builtin(name("web_search_call"), "{}").with_id("ws_1");
     let ours = new(Some("functions.t:0"), "t", "{}");
-    for format in HistoryFormat::all().filter(|format| *format != HistoryFormat::Adaline) {
+    for format in HistoryFormat::all() {
         assert!(call.to_wire(format).is_none(), "{format}");
+        assert!(call.to_wire_json(format).is_none(), "{format}");
         assert!(calls_messages(format, [&call]).is_empty());
         let messages = calls_messages(format, [&call, &ours]);
         assert!(!Value::from(messages).to_string().contains("ws_1"));

@@ -9,7 +9,6 @@ use super::read::{self, HistoryError, Read};
 use super::result::{Answer, ToolResult};
 use crate::call::{CallIndex, ToolCall};
 
-/// A call that its provider ran is kept: the part has a place for its server.
 pub(super) fn call(call: &ToolCall, id: &str) -> Node {
     Members::new()
         .with("modality", "tool-call")
