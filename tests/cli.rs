@@ -402,7 +402,12 @@ fn a_file_that_cannot_be_read_answers_1_in_one_line_that_names_it() {
     let folder = std::env::temp_dir();
     let missing = folder.join("callstitch-no-such-file\n.sse");
     for file in [missing.to_str().unwrap(), folder.to_str().unwrap()] {
-        for arguments in [vec![file], vec!["calls", file], vec!["arguments", file]] {
+        for arguments in [
+            vec![file],
+            vec!["calls", file],
+            vec!["arguments", file],
+            vec!["history", "--to", "anthropic", file],
+        ] {
             let ran = run(&arguments, b"");
             assert_eq!((ran.code, ran.out.as_str()), (1, ""), "{arguments:?}");
             assert_eq!(ran.err.lines().count(), 1, "{}", ran.err);
@@ -410,6 +415,39 @@ fn a_file_that_cannot_be_read_answers_1_in_one_line_that_names_it() {
             assert!(ran.err.contains(&file.replace('\n', " ")));
         }
     }
+}
+
+#[test]
+fn a_line_that_cannot_be_read_is_named_with_its_file() {
+    let good = &b"{\"id\":\"c\",\"name\":\"t\"}\n\n"[..];
+    for bad in [&b"\xff\xfe\n"[..], b"nonsense\n", b"[1]\n", b"{\"id\":"] {
+        let lines = Scratch::new("lines.jsonl", &[good, bad].concat());
+        let ran = run(&["history", "--to", "anthropic", lines.path()], b"");
+        assert_eq!((ran.code, ran.out.lines().count()), (1, 1), "{bad:?}");
+        assert_eq!(ran.err.lines().count(), 1, "{}", ran.err);
+        let place = format!("callstitch: {}: line 3: ", lines.path());
+        assert!(ran.err.starts_with(&place), "{}", ran.err);
+    }
+    let ran = run(&["history", "--to", "anthropic"], b"nonsense");
+    assert!(ran.err.contains("standard input: line 1: "), "{}", ran.err);
+}
+
+#[test]
+fn what_a_model_named_cannot_write_to_the_terminal() {
+    let line =
+        json!({"id": "ws\u{1b}[2J", "name": "web\u{1b}]0;x\u{7}\nsearch", "executor": "provider"});
+    let ran = run(
+        &["history", "--to", "anthropic"],
+        line.to_string().as_bytes(),
+    );
+    assert_eq!((ran.code, ran.out.as_str()), (0, ""));
+    assert_eq!(ran.err.lines().count(), 1, "{}", ran.err);
+    assert!(
+        !ran.err.trim_end().contains(char::is_control),
+        "{:?}",
+        ran.err
+    );
+    assert!(ran.err.contains("search(ws") && ran.err.contains("anthropic"));
 }
 
 #[test]
@@ -522,4 +560,12 @@ fn a_closed_standard_error_is_no_failure_either() {
     drop(running.0.stderr.take());
     drop(running.0.stdin.take());
     assert_eq!(running.code(), 3);
+    // A note on a call that is left out, too.
+    let mut running = Running::start(&["history", "--to", "anthropic"]);
+    drop(running.0.stderr.take());
+    let mut input = running.0.stdin.take().unwrap();
+    let theirs = json!({"id": "ws_1", "name": "web_search", "executor": "provider"});
+    input.write_all(theirs.to_string().as_bytes()).unwrap();
+    drop(input);
+    assert_eq!(running.code(), 0);
 }

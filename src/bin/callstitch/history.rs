@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Write};
+use std::path::PathBuf;
 
 use callstitch::ToolCall;
 use callstitch::history::HistoryFormat;
@@ -9,38 +10,39 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use crate::lines::text;
-use crate::{HistoryArgs, exit, open};
+use crate::{HistoryArgs, complain, exit, open, unreadable};
 
 pub(crate) fn run(args: &HistoryArgs) -> io::Result<u8> {
-    let invalid = |at: usize, error: &dyn std::fmt::Display| {
-        io::Error::new(io::ErrorKind::InvalidData, format!("line {at}: {error}"))
-    };
-    let format: HistoryFormat = args.to.parse().map_err(|error| invalid(0, &error))?;
+    let format: HistoryFormat = args.to.parse().map_err(io::Error::other)?;
+    let file = args.file.as_ref();
     let mut out = io::stdout().lock();
     let mut code = exit::CLEAN;
-    for (at, line) in BufReader::new(open(args.file.as_ref())?)
-        .lines()
-        .enumerate()
-    {
-        let line = line?;
+    for (line, at) in BufReader::new(open(file)?).lines().zip(1..) {
+        let unreadable = |error: io::Error| unreadable_at(file, at, &error);
+        let line = line.map_err(unreadable)?;
         if line.trim().is_empty() {
             continue;
         }
-        let members = members(&line).map_err(|error| invalid(at + 1, &error))?;
+        let members = members(&line).map_err(|error| unreadable(error.into()))?;
         if members.contains_key("end") {
             continue;
         }
-        let call = ToolCall::from_value(Value::Object(members))
-            .map_err(|error| invalid(at + 1, &error))?;
+        let call = ToolCall::from_value(Value::Object(members));
+        let call = call.map_err(|error| unreadable(io::Error::other(error)))?;
         if !call.is_usable() {
             code = exit::FLAGGED;
         }
         match call.to_wire_json(format) {
             Some(item) => writeln!(out, "{}", text(&RawValue::from_string(one_line(item))?)?)?,
-            None => eprintln!("callstitch: {call} is not sent back to {format}"),
+            None => complain(&format_args!("{call} is not sent back to {format}")),
         }
     }
     Ok(code)
+}
+
+/// An error that says which line of which file it is about.
+fn unreadable_at(file: Option<&PathBuf>, line: u64, error: &io::Error) -> io::Error {
+    unreadable(file, &io::Error::other(format!("line {line}: {error}")))
 }
 
 /// A line's members, each read by itself: arguments nest as deep as serde_json reads, and the line is one level more.
