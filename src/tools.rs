@@ -122,12 +122,21 @@ impl ToolSet {
     /// that was added is taken. Cost: a look-up.
     #[must_use]
     pub fn find(&self, name: &str, namespace: Option<&str>) -> Option<&Tool> {
-        let places = self.by_name.get(name)?;
-        let mut named = places.iter().filter_map(|&at| self.tools.get(at));
+        let mut named = self.named(name);
         match namespace {
             Some(_) => named.find(|tool| tool.effective_namespace() == namespace),
             None => named.next(),
         }
+    }
+
+    fn named(&self, name: &str) -> impl Iterator<Item = &Tool> {
+        let places = self.by_name.get(name).map_or(&[][..], Vec::as_slice);
+        places.iter().filter_map(|&at| self.tools.get(at))
+    }
+
+    /// The namespaces of the tools of this name, in the order in which these were added.
+    pub(crate) fn namespaces(&self, name: &str) -> impl Iterator<Item = Option<&str>> {
+        self.named(name).map(Tool::effective_namespace)
     }
 
     /// What a call is to these tools. Nothing is run. Never fails. Cost: a look-up, then the tool's schema, check and type read

@@ -80,12 +80,52 @@ fn an_unknown_name_is_told_with_the_known_ones_and_the_nearest() {
 }
 
 #[test]
+fn a_known_name_in_another_namespace_is_told_with_the_namespaces_that_have_it() {
+    let bare = || Tool::declared(name("t"));
+    let of = |namespace: &str| bare().namespace(namespace);
+    let near = || Tool::declared(name("tt"));
+    for (tools, told) in [
+        (vec![bare()], "It is there without a namespace."),
+        (vec![of("n"), near()], "It is there in: n."),
+        (
+            vec![of("n"), bare(), of("m"), near()],
+            "It is there without a namespace, and in: n, m.",
+        ),
+        (vec![bare().deferred()], "It is there in: t."),
+    ] {
+        let tools = ToolSet::from_iter(tools);
+        let asked = ToolCall::builder().name("t").extra("namespace", "zz");
+        let asked = asked.build().unwrap();
+        let refusal = tools.resolve(&asked).into_refusal().unwrap();
+        assert_eq!(refusal.kind(), RefusalKind::UnknownTool);
+        assert_eq!(refusal.nearest(), None);
+        let no = "There is no tool named t in the namespace zz. ";
+        assert_eq!(refusal.feedback(), format!("{no}{told}"));
+    }
+    // A name that no tool has is told as any other.
+    let asked = ToolCall::builder().name("tu").extra("namespace", "zz");
+    let asked = asked.build().unwrap();
+    let told = ToolSet::from_iter([of("n"), near()])
+        .resolve(&asked)
+        .feedback();
+    assert!(told.unwrap().contains("There is no tool named tu."));
+}
+
+#[test]
 fn feedback_is_bounded_whatever_the_call_says() {
     let tools: ToolSet = (0..500)
         .map(|n| Tool::declared(name(&format!("tool_{n}_{}", "x".repeat(300)))))
         .collect();
     let long = call(&"y".repeat(100_000), "{}");
     assert!(tools.resolve(&long).feedback().unwrap().len() < 8_000);
+    let long = ToolCall::builder()
+        .name("t")
+        .extra("namespace", "y".repeat(100_000));
+    let tools: ToolSet = (0..500)
+        .map(|n| Tool::declared(name("t")).namespace(format!("n_{n}_{}", "x".repeat(300))))
+        .collect();
+    let told = tools.resolve(&long.build().unwrap()).feedback().unwrap();
+    assert!(told.contains("and 480 more") && told.len() < 8_000);
     let tool = Tool::declared(name("t")).check(|_| Err(vec!["z".repeat(100_000); 50]));
     let tools = ToolSet::new().with(tool);
     assert!(tools.resolve(&call("t", "{}")).feedback().unwrap().len() < 2_000);

@@ -27,7 +27,7 @@ const CHARS: usize = 200;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum RefusalKind {
-    /// No tool has this name.
+    /// No tool has this name, or none in the namespace that the call gives.
     UnknownTool,
     /// The call has no name.
     Unnamed,
@@ -79,12 +79,24 @@ struct Inner {
     /// The known names, for an unknown one.
     known: Vec<String>,
     nearest: Option<String>,
+    /// For a name that is known in other namespaces only.
+    elsewhere: Option<Elsewhere>,
     /// What is wrong with the arguments, in words.
     problems: Vec<String>,
     /// Where the arguments go wrong.
     problem: Option<Problem>,
     /// The output limit cut the call, not the connection.
     by_limit: bool,
+}
+
+#[derive(Clone, PartialEq)]
+struct Elsewhere {
+    /// The namespace that the call gives.
+    asked: String,
+    /// A tool of the name has no namespace.
+    bare: bool,
+    /// The namespaces in which there is a tool of the name.
+    known: Vec<String>,
 }
 
 impl Refusal {
@@ -94,6 +106,7 @@ impl Refusal {
             tool: call.name().to_owned(),
             known: Vec::new(),
             nearest: None,
+            elsewhere: None,
             problems: Vec::new(),
             problem: None,
             by_limit: false,
@@ -106,6 +119,28 @@ impl Refusal {
         let names = refusal.0.known.iter().map(String::as_str);
         refusal.0.nearest = nearest(call.name(), names).map(str::to_owned);
         refusal
+    }
+
+    /// As [`unknown`](Refusal::unknown), where tools of these namespaces, or of none, have the name: no other is meant then.
+    pub(super) fn elsewhere<'n>(
+        mut self,
+        asked: &str,
+        namespaces: impl Iterator<Item = Option<&'n str>>,
+    ) -> Self {
+        let namespaces: Vec<_> = namespaces.collect();
+        if !namespaces.is_empty() {
+            self.0.nearest = None;
+            self.0.elsewhere = Some(Elsewhere {
+                asked: asked.to_owned(),
+                bare: namespaces.contains(&None),
+                known: namespaces
+                    .into_iter()
+                    .flatten()
+                    .map(str::to_owned)
+                    .collect(),
+            });
+        }
+        self
     }
 
     /// For a call whose arguments are flagged or were repaired too far; `None` for a usable one without repairs.
@@ -232,6 +267,9 @@ impl Refusal {
     }
 
     fn unknown_feedback(&self, tool: &str) -> String {
+        if let Some(elsewhere) = &self.0.elsewhere {
+            return elsewhere.feedback(tool);
+        }
         let mut text = format!("There is no tool named {tool}.");
         if let Some(nearest) = self.nearest() {
             let _ = write!(text, " Did you mean {}?", short(nearest));
@@ -240,19 +278,7 @@ impl Refusal {
             text.push_str(" There are no tools.");
             return text;
         }
-        let names: Vec<_> = self
-            .0
-            .known
-            .iter()
-            .take(NAMES)
-            .map(|name| short(name))
-            .collect();
-        let _ = write!(text, " The tools are: {}", names.join(", "));
-        let more = self.0.known.len().saturating_sub(NAMES);
-        if more > 0 {
-            let _ = write!(text, " and {more} more");
-        }
-        text.push('.');
+        let _ = write!(text, " The tools are: {}.", listed(&self.0.known));
         text
     }
 
@@ -268,6 +294,30 @@ impl Refusal {
         text.push_str(". Send the call again with arguments that fit.");
         text
     }
+}
+
+impl Elsewhere {
+    fn feedback(&self, tool: &str) -> String {
+        let bare = self.bare.then(|| "without a namespace".to_owned());
+        let known = (!self.known.is_empty()).then(|| format!("in: {}", listed(&self.known)));
+        let places: Vec<_> = bare.into_iter().chain(known).collect();
+        format!(
+            "There is no tool named {tool} in the namespace {}. It is there {}.",
+            short(&self.asked),
+            places.join(", and "),
+        )
+    }
+}
+
+/// Names for a model: the first ones, and how many more there are.
+fn listed(names: &[String]) -> String {
+    let told: Vec<_> = names.iter().take(NAMES).map(|name| short(name)).collect();
+    let mut text = told.join(", ");
+    let more = names.len().saturating_sub(NAMES);
+    if more > 0 {
+        let _ = write!(text, " and {more} more");
+    }
+    text
 }
 
 /// A text cut to what a model needs of it.

@@ -37,7 +37,7 @@ pub enum ResolutionState {
     Valid,
     /// A tool is there, and does not take them.
     Invalid,
-    /// No tool has the name.
+    /// No tool has the name, or none in the namespace that the call gives.
     Unknown,
     /// The provider ran the call itself.
     ProviderExecuted,
@@ -115,7 +115,11 @@ impl<'a> Resolution<'a> {
         }
         let Some(tool) = tools.find(call.name(), call.namespace()) else {
             let refusal = match call.tool_name() {
-                Some(_) => Refusal::unknown(call, tools.names()),
+                Some(name) => {
+                    let asked = call.namespace().unwrap_or_default();
+                    let namespaces = tools.namespaces(name.as_str());
+                    Refusal::unknown(call, tools.names()).elsewhere(asked, namespaces)
+                }
                 None => Refusal::new(RefusalKind::Unnamed, call),
             };
             return refused(ResolutionState::Unknown, None, refusal);
