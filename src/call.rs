@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::arguments::{Arguments, ArgumentsState};
-use crate::delta::{ClosedBy, Executor, ToolKind};
+use crate::delta::{ClosedBy, Executor, FinishMeaning, ToolKind};
 
 pub use builder::{BuildError, Field, FieldError, FieldProblem, ToolCallBuilder};
 pub use carry::ExecutionStatus;
@@ -122,7 +122,7 @@ impl fmt::Display for CallState {
 /// # Examples
 ///
 /// ```
-/// use callstitch::{ClosedBy, ToolCallParser, WireFormat};
+/// use callstitch::{ClosedBy, FinishMeaning, ToolCallParser, WireFormat};
 ///
 /// let mut parser = ToolCallParser::new(WireFormat::OpenAiChat);
 /// # let body = br#"data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"call_1","function":{"name":"get_now","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}
@@ -134,6 +134,7 @@ impl fmt::Display for CallState {
 /// let evidence = call.evidence();
 /// assert_eq!(evidence.closed_by, ClosedBy::Terminal);
 /// assert_eq!(evidence.finish_reason.as_deref(), Some("tool_calls"));
+/// assert_eq!(evidence.finish_meaning, Some(FinishMeaning::ToolCalls));
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
@@ -145,6 +146,9 @@ pub struct Evidence {
     /// The provider's finish reason where one had come by then; an upstream's own reason outranks a gateway's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finish_reason: Option<String>,
+    /// What that reason means, whatever its spelling.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub finish_meaning: Option<FinishMeaning>,
     /// The provider's own word on the item.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<String>,

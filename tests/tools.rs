@@ -215,6 +215,42 @@ fn a_call_cut_by_the_output_limit_is_told_to_send_less() {
 }
 
 #[test]
+fn only_a_reason_that_means_the_output_limit_is_told_as_one() {
+    let told = |reason: &str| {
+        let cut = r#"data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"c","function":{"name":"get_tide","arguments":"{\"port\":\"Ob"}}]}}]}
+
+"#;
+        let body = format!(
+            "{cut}data: {{\"choices\":[{{\"delta\":{{}},\"finish_reason\":\"{reason}\"}}]}}\n\ndata: [DONE]\n\n"
+        );
+        let call = &from_body(WireFormat::OpenAiChat, &body)[0];
+        assert_eq!(call.evidence().finish_reason.as_deref(), Some(reason));
+        // What is kept of the reason says the same.
+        let kept = serde_json::to_value(call).unwrap();
+        let kept: ToolCall = serde_json::from_value(kept).unwrap();
+        assert_eq!(&kept, call);
+        assert_eq!(feedback(&kept), feedback(call));
+        feedback(call)
+    };
+    for reason in ["length", "max_tokens", "model_context_window_exceeded"] {
+        assert!(told(reason).contains("output limit"), "{reason}");
+    }
+    for reason in [
+        "rate_limit",
+        "time_limit",
+        "unlimited",
+        "content_filter",
+        "stop",
+    ] {
+        let told = told(reason);
+        assert!(
+            told.contains("broke off") && !told.contains("limit"),
+            "{reason}: {told}"
+        );
+    }
+}
+
+#[test]
 fn plain_text_and_objects_are_not_taken_for_each_other() {
     let tools = tide_tools();
     let sql = call("run_sql", Arguments::free_form("select 1".into(), false));

@@ -173,6 +173,7 @@ impl Accumulator {
                 offset: self.offset,
                 finish_reason: reason
                     .map(|reason| reason.native.clone().unwrap_or_else(|| reason.text.clone())),
+                finish_meaning: meaning,
                 status: None,
             },
             id,

@@ -359,6 +359,7 @@ impl Evidence {
             closed_by: ClosedBy::ByHand,
             offset: 0,
             finish_reason: None,
+            finish_meaning: None,
             status: None,
         }
     }

@@ -4,6 +4,7 @@ use std::fmt::{self, Write};
 
 use crate::arguments::{Arguments, ArgumentsError, Problem};
 use crate::call::{CallState, ToolCall};
+use crate::delta::FinishMeaning;
 
 /// Schema problems that are told.
 pub(super) const PROBLEMS: usize = 5;
@@ -181,11 +182,8 @@ impl Refusal {
     fn about(mut self, call: &ToolCall) -> Self {
         self.0.problem = call.arguments().problem().cloned();
         let evidence = call.evidence();
-        let reason = evidence
-            .finish_reason
-            .as_deref()
-            .or(evidence.status.as_deref());
-        self.0.by_limit = evidence.closed_by.vouches() && reason.is_some_and(is_limit);
+        let limited = evidence.finish_meaning == Some(FinishMeaning::Length);
+        self.0.by_limit = evidence.closed_by.vouches() && limited;
         self
     }
 
@@ -326,14 +324,6 @@ fn short(text: &str) -> String {
         Some((at, _)) => format!("{}…", text.get(..at).unwrap_or_default()),
         None => text.to_owned(),
     }
-}
-
-/// Whether a finish reason speaks of the output limit, in any provider's spelling.
-fn is_limit(reason: &str) -> bool {
-    let reason = reason.to_ascii_lowercase();
-    ["length", "max_", "limit", "window", "incomplete"]
-        .iter()
-        .any(|word| reason.contains(word))
 }
 
 /// Names longer than this are not compared letter by letter: the cost is the product of the lengths.
