@@ -166,24 +166,26 @@ impl ToolSet {
     /// # }).unwrap();
     /// ```
     pub async fn execute(&self, call: &ToolCall) -> Outcome {
-        match self.begin(call) {
+        let begun = Begun::of(&self.resolve(call));
+        match begun {
             Begun::Done(outcome) => *outcome,
             Begun::Running(running) => Outcome::ran(call.clone(), running.await),
         }
     }
 
     /// As [`execute`](ToolSet::execute) for a tool whose handler answers at once. Cost before the handler: as
-    /// [`execute`](ToolSet::execute), and judged twice.
+    /// [`execute`](ToolSet::execute).
     ///
     /// # Errors
     ///
     /// [`NeedsAsync`] where the handler is async; nothing is run then.
     pub fn execute_now(&self, call: &ToolCall) -> Result<Outcome, NeedsAsync> {
-        let tool = self.resolve(call).tool();
+        let resolution = self.resolve(call);
+        let tool = resolution.tool();
         if tool.is_some_and(|tool| matches!(tool.handler, Some(Handler::Later(_)))) {
             return Err(NeedsAsync(()));
         }
-        match self.begin(call) {
+        match Begun::of(&resolution) {
             Begun::Done(outcome) => Ok(*outcome),
             Begun::Running(_) => Err(NeedsAsync(())),
         }
@@ -204,10 +206,18 @@ impl ToolSet {
     pub(crate) fn repair_level(&self) -> RepairLevel {
         self.repair
     }
+}
 
+/// A call that was begun.
+enum Begun {
+    Done(Box<Outcome>),
+    Running(Running),
+}
+
+impl Begun {
     /// Begins a call: a refusal or an answer at once, or a running handler.
-    fn begin(&self, call: &ToolCall) -> Begun {
-        let resolution = self.resolve(call);
+    fn of(resolution: &Resolution<'_>) -> Self {
+        let call = resolution.call();
         let input = Input {
             call,
             checked: resolution.checked(),
@@ -224,12 +234,6 @@ impl ToolSet {
         };
         Begun::Done(Box::new(outcome))
     }
-}
-
-/// A call that was begun.
-enum Begun {
-    Done(Box<Outcome>),
-    Running(Running),
 }
 
 impl FromIterator<Tool> for ToolSet {

@@ -251,6 +251,22 @@ fn only_a_reason_that_means_the_output_limit_is_told_as_one() {
 }
 
 #[test]
+fn a_call_is_judged_once_before_it_is_run() {
+    let judged = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&judged);
+    let tool = Tool::function(name("t"), |_: Map<String, Value>| "done");
+    let tools = ToolSet::new().with(tool.check(move |arguments| {
+        counted.fetch_add(1, Ordering::SeqCst);
+        Ok(arguments.clone())
+    }));
+    let call = call("t", "{}");
+    assert!(tools.execute_now(&call).unwrap().did_run());
+    assert_eq!(judged.swap(0, Ordering::SeqCst), 1);
+    assert!(futures::executor::block_on(tools.execute(&call)).did_run());
+    assert_eq!(judged.load(Ordering::SeqCst), 1);
+}
+
+#[test]
 fn plain_text_and_objects_are_not_taken_for_each_other() {
     let tools = tide_tools();
     let sql = call("run_sql", Arguments::free_form("select 1".into(), false));

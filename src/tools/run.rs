@@ -149,7 +149,9 @@ where
             if this.running.len() < *this.most
                 && let Some(call) = this.waiting.pop_front()
             {
-                match Borrow::<ToolSet>::borrow(this.tools).begin(&call) {
+                let tools = Borrow::<ToolSet>::borrow(this.tools);
+                let begun = Begun::of(&tools.resolve(&call));
+                match begun {
                     Begun::Done(outcome) => this.ready.push_back(*outcome),
                     Begun::Running(running) => {
                         let call = Some(call);
