@@ -20,6 +20,7 @@ pub use carry::ExecutionStatus;
 pub use name::{EmptyToolName, ToolName};
 pub(crate) use partial::{Closing, Ended, cannot_restate, may_open};
 pub use partial::{MergeError, PartialCall};
+pub(crate) use stored::NESTS;
 pub use stored::{CallStatus, StoredCallError};
 
 /// A call's number by first appearance in its stream: dense, from 0, and always right.

@@ -641,6 +641,44 @@ fn reqllm_q35_the_form_has_a_machine_readable_schema() {
 }
 
 #[test]
+fn reqllm_q36_a_custom_calls_text_is_kept_as_it_is() {
+    let patch = |text: &str| {
+        let text = Arguments::free_form(text.to_owned(), false);
+        ToolCall::new(name("apply_patch"), text).with_id("c_1")
+    };
+    for text in ["free \"text\"", "", "{\"a\":1}", " \n"] {
+        let call = patch(text);
+        let kept = call.to_openai_value();
+        assert_eq!(
+            kept,
+            json!({"id": "c_1", "type": "custom", "custom": {"name": "apply_patch", "input": text}})
+        );
+        let back = from_value(kept);
+        assert_eq!(
+            (back.kind(), back.arguments()),
+            (call.kind(), call.arguments())
+        );
+        assert!(back.is_usable() && !back.is_builtin());
+        // What has no place for text holds it in an object, as every wire does.
+        assert_eq!(call.to_map()["arguments"], json!({"input": text}));
+        let item = call.to_wire(HistoryFormat::Anthropic).unwrap();
+        assert_eq!(item["input"], call.to_map()["arguments"]);
+    }
+    // The flag of one that its provider ran is where a function has it.
+    let theirs = ToolCall::builder()
+        .name("run_sql")
+        .executor(Executor::Provider);
+    let theirs = theirs.arguments(Arguments::free_form("select".into(), false));
+    let theirs = theirs.build().unwrap();
+    let kept = theirs.to_openai_value();
+    assert_eq!(kept["custom"]["builtin?"], true);
+    assert!(ToolCall::is_builtin_value(&kept));
+    let back = from_value(kept);
+    assert!(back.is_builtin());
+    assert_eq!(back.arguments().raw(), "select");
+}
+
+#[test]
 fn reqllm_q36_the_kept_shape_has_the_builtin_flag_where_it_is_set() {
     let call = ToolCall::builtin(name("web_search_call"), "{\"q\":1}").with_id("ws_1");
     let kept = call.to_openai_value();

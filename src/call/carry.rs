@@ -9,6 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::ToolCall;
+use super::stored::NESTS;
 use crate::delta::Executor;
 
 /// The metadata member that holds the [`ExecutionStatus`].
@@ -341,7 +342,8 @@ impl ToolCall {
         self.0.metadata.get(PROVIDER_NATIVE).is_some_and(is_truthy)
     }
 
-    /// Whether a call-shaped map stands for a call that its provider runs: the flag is on it, or on its `function`.
+    /// Whether a call-shaped map stands for a call that its provider runs: the flag is on it, or on its `function`
+    /// or `custom`.
     ///
     /// # Examples
     ///
@@ -355,7 +357,8 @@ impl ToolCall {
     /// ```
     #[must_use]
     pub fn is_builtin_value(value: &Value) -> bool {
-        Self::has_builtin_flag(value) || value.get("function").is_some_and(Self::has_builtin_flag)
+        let mut nests = NESTS.iter().filter_map(|nest| value.get(nest));
+        Self::has_builtin_flag(value) || nests.any(Self::has_builtin_flag)
     }
 
     /// Whether the flag is on this very map.

@@ -12,6 +12,11 @@ use crate::config::default_ids;
 use crate::delta::{Executor, ToolKind};
 use crate::json::Repair;
 
+/// The members of OpenAI's chat shape that hold a call's name and arguments.
+pub(crate) const NESTS: [&str; 2] = ["function", "custom"];
+/// The member that holds free text.
+const INPUT: &str = "input";
+
 /// Whether a stored call had all that it needs. LangChain's two words; [`CallState`](super::CallState) says more.
 ///
 /// # Examples
@@ -168,7 +173,7 @@ impl ToolCall {
             return Err(StoredCallError(()));
         };
         let custom = matches!(map.get("custom"), Some(Value::Object(_)));
-        for nest in ["function", "custom"] {
+        for nest in NESTS {
             if let Some(Value::Object(inner)) = map.remove(nest) {
                 for (key, value) in inner {
                     map.entry(key).or_insert(value);
@@ -208,7 +213,8 @@ impl ToolCall {
         Ok(ToolCall(Box::new(parts)))
     }
 
-    /// The flat map `{id, name, arguments}` with an object always, and `metadata` where there is some. A copy, O(n).
+    /// The flat map `{id, name, arguments}` with an object always, in which a custom call's text is the member `input`, and
+    /// `metadata` where there is some. A copy, O(n).
     ///
     /// # Examples
     ///
@@ -226,12 +232,21 @@ impl ToolCall {
         let mut map = Map::new();
         map.insert("id".to_owned(), self.id().into());
         map.insert("name".to_owned(), self.name().into());
-        let arguments = self.arguments().map().into_owned();
+        let wrapped = self.wrapped_text();
+        let arguments = wrapped.unwrap_or_else(|| self.arguments().map().into_owned());
         map.insert("arguments".to_owned(), arguments.into());
         if !self.metadata().is_empty() {
             map.insert("metadata".to_owned(), self.metadata().clone().into());
         }
         map
+    }
+
+    /// The text of a custom call as an object, for what takes only objects: as custom tools are offered to wires that have none.
+    /// `None` for any other call.
+    pub(crate) fn wrapped_text(&self) -> Option<Map<String, Value>> {
+        let text = || (INPUT.to_owned(), self.arguments().raw().into());
+        let custom = *self.kind() == ToolKind::Custom;
+        custom.then(|| std::iter::once(text()).collect())
     }
 
     /// Whether the call has all that it needs: a name and usable arguments.
@@ -270,7 +285,7 @@ fn kind(map: &mut Map<String, Value>, custom: bool) -> ToolKind {
 }
 
 fn arguments(map: &mut Map<String, Value>, kind: &ToolKind) -> Arguments {
-    let named = ["arguments", "input", "args"];
+    let named = ["arguments", INPUT, "args"];
     let value = named.iter().find_map(|name| map.remove(*name));
     let incomplete = matches!(take(map, "status"), Some(CallStatus::Incomplete));
     let state = take(map, "state");

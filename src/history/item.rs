@@ -1,12 +1,11 @@
 //! A history item as it is built: argument text goes in as it is spelled, so that no digit is lost on the way.
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde_json::Value;
 use serde_json::value::RawValue;
-use serde_json::{Map, Value};
 
 use super::HistoryFormat;
 use crate::call::ToolCall;
-use crate::delta::ToolKind;
 
 /// One value of an item.
 #[derive(Debug)]
@@ -77,11 +76,10 @@ pub(super) fn takes(format: HistoryFormat, key: &str, value: &Value) -> bool {
     }
 }
 
-/// The arguments as an object, always: free text is wrapped, as custom tools are offered to wires that have none.
+/// The arguments as an object, always.
 pub(super) fn object(call: &ToolCall) -> Node {
-    if *call.kind() == ToolKind::Custom {
-        let text = call.arguments().raw();
-        return Members::new().with("input", text).into();
+    if let Some(wrapped) = call.wrapped_text() {
+        return Node::Value(wrapped.into());
     }
     match RawValue::from_string(call.arguments().to_json()) {
         Ok(raw) => Node::Raw(raw),
@@ -91,14 +89,9 @@ pub(super) fn object(call: &ToolCall) -> Node {
 
 /// The arguments as an object's text, always.
 pub(super) fn text(call: &ToolCall) -> String {
-    match call.kind() {
-        ToolKind::Custom => {
-            let wrapped: Map<String, Value> = [("input".to_owned(), call.arguments().raw().into())]
-                .into_iter()
-                .collect();
-            Value::Object(wrapped).to_string()
-        }
-        _ => call.arguments().to_json(),
+    match call.wrapped_text() {
+        Some(wrapped) => Value::Object(wrapped).to_string(),
+        None => call.arguments().to_json(),
     }
 }
 

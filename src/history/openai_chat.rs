@@ -1,30 +1,32 @@
 //! OpenAI Chat Completions: a call is an element of the assistant message's `tool_calls`, a result a message of the role
 //! `tool` (OpenAI API reference, "Create chat completion", `messages`).
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::item::{Members, Node, text};
 use super::read::{self, Read};
 use super::result::{Answer, ToolResult};
-use super::{Entry, HistoryFormat};
+use super::{Entry, HistoryFormat, to_value};
 use crate::arguments::Arguments;
-use crate::call::ToolCall;
+use crate::call::{NESTS, ToolCall};
 use crate::delta::ToolKind;
 
 pub(super) fn call(call: &ToolCall, id: &str) -> Node {
-    if *call.kind() == ToolKind::Custom {
-        let custom = Members::new()
-            .with("name", call.name())
-            .with("input", call.arguments().raw());
-        let item = Members::new().with("id", id).with("type", "custom");
-        return item
-            .with("custom", custom)
-            .with_extras(call, HistoryFormat::OpenAiChat)
-            .into();
-    }
-    function_item(call, id)
+    own_item(call, id)
         .with_extras(call, HistoryFormat::OpenAiChat)
         .into()
+}
+
+/// As OpenAI has it: free text has a shape of its own.
+fn own_item(call: &ToolCall, id: &str) -> Members {
+    if *call.kind() != ToolKind::Custom {
+        return function_item(call, id);
+    }
+    let custom = Members::new()
+        .with("name", call.name())
+        .with("input", call.arguments().raw());
+    let item = Members::new().with("id", id).with("type", "custom");
+    item.with("custom", custom)
 }
 
 /// `{id, type, function{name, arguments}}`, which Cohere and Mistral have too.
@@ -71,8 +73,9 @@ pub(super) fn read_result(message: &Value) -> Read<ToolResult> {
 }
 
 impl ToolCall {
-    /// The call in OpenAI's chat shape, for keeping: a call that its provider ran is there too, flagged as `builtin?`. For
-    /// sending it back use [`to_wire`](ToolCall::to_wire), which leaves such calls out. Never errors. Cost: a copy, O(n).
+    /// The call in OpenAI's chat shape, for keeping: a call that its provider ran is there too, flagged as `builtin?`; a custom
+    /// one has its text as it is. For sending it back use [`to_wire`](ToolCall::to_wire), which leaves the provider's calls out.
+    /// Never errors. Cost: a copy, O(n).
     ///
     /// # Examples
     ///
@@ -85,15 +88,13 @@ impl ToolCall {
     /// ```
     #[must_use]
     pub fn to_openai_value(&self) -> Value {
-        let mut function = Map::new();
-        function.insert("name".to_owned(), self.name().into());
-        let arguments = match self.kind() {
-            ToolKind::Custom => self.arguments().raw().to_owned(),
-            _ => self.arguments().to_json(),
-        };
-        function.insert("arguments".to_owned(), arguments.into());
-        ToolCall::set_builtin_flag(&mut function, self.is_builtin());
-        json!({ "id": self.id(), "type": "function", "function": function })
+        let mut item = to_value(&own_item(self, self.id()).into()).unwrap_or_default();
+        for nest in NESTS {
+            if let Some(Value::Object(inner)) = item.get_mut(nest) {
+                ToolCall::set_builtin_flag(inner, self.is_builtin());
+            }
+        }
+        item
     }
 }
 
