@@ -88,11 +88,13 @@ pub enum ArgumentsPart<'a> {
     None,
     /// The next piece of the text.
     Fragment(Fragment<'a>),
-    /// A whole value as JSON text, where the wire carries arguments as an object. A later one replaces it.
+    /// A whole value as JSON text, where the wire carries arguments as an object. A later one replaces it; after
+    /// other text it is one more piece.
     Whole(&'a str),
     /// The value if no fragment ever comes: a start block's `input`.
     Initial(&'a str),
-    /// The whole text again, from an event that has authority over the fragments.
+    /// The whole text again, from an event that has authority over the fragments: where it says something, it counts in their
+    /// place when the call ends.
     Restated(&'a str),
 }
 

@@ -405,6 +405,32 @@ fn langchain_l29_a_whole_map_replaces_the_text() {
 }
 
 #[test]
+fn langchain_l29_a_restated_text_is_told_where_it_says_something_else() {
+    let restated = |text| {
+        let mut part = CallDelta::new().index(0);
+        part.arguments = ArgumentsPart::Restated(text);
+        part
+    };
+    for (before, text, told) in [
+        ("{\"a\":1}", "{\"a\":2}", true),
+        ("{\"a\":1}", "{}", true),
+        ("{\"a\":", "{\"a\":2}", false),
+        ("{\"a\":2}", "{\"a\":2}", false),
+        (" ", "{\"a\":2}", false),
+        ("null", "{\"a\":2}", false),
+    ] {
+        let told = told.then_some(AnomalyKind::RestatedDiffers);
+        let mut call = begun();
+        call.merge(&piece(before)).unwrap();
+        assert_eq!(call.merge(&restated(text)), Ok(told), "{before} {text}");
+        let mut call = begun();
+        call.merge(&piece(before)).unwrap();
+        let part = PartialCall::from_delta(&restated(text));
+        assert_eq!(call.merge_call(&part), Ok(told), "{before} {text}");
+    }
+}
+
+#[test]
 fn langchain_l30_text_after_a_map_is_ignored_and_counted() {
     let mut call = begun();
     call.merge(&whole("{\"a\":1}")).unwrap();
@@ -528,6 +554,21 @@ fn langchain_l36_every_field_has_a_getter() {
     assert_eq!(call.metadata()["turn"], 2);
     assert_eq!(call.kind().as_str(), "function");
     assert_eq!(call.status(), CallStatus::Complete);
+    let mut delta = CallDelta::new()
+        .index(1)
+        .id("call_123")
+        .name("give_greeting");
+    delta.server_name = Some("greetings");
+    let mut call = PartialCall::from_delta(&delta);
+    call.set_display_text("Greeting");
+    assert!(call.metadata().is_empty());
+    call.metadata_mut().insert("turn".to_owned(), json!(2));
+    let call = &call;
+    assert_eq!((call.wire_index(), call.id()), (Some(1), Some("call_123")));
+    assert_eq!(call.name(), Some("give_greeting"));
+    assert_eq!(call.display_text(), Some("Greeting"));
+    assert_eq!(call.server_name(), Some("greetings"));
+    assert_eq!(call.metadata()["turn"], 2);
 }
 
 /// The project's own tests, as cases with values of our own: minimal attributes, spaces kept, parts merged, display text and

@@ -36,7 +36,7 @@ pub use merge::MergeError;
 /// assert_eq!(call.arguments().object()["text"], "Low ti");
 /// assert_eq!((call.index().get(), call.choice(), call.wire_index()), (0, 0, Some(0)));
 /// assert_eq!((call.id(), call.kind(), call.executor()), (Some("call_1"), &ToolKind::Function, Executor::Client));
-/// assert_eq!(call.raw(), r#"{"text":"Low ti"#);
+/// assert_eq!((call.raw(), call.server_name()), (r#"{"text":"Low ti"#, None));
 /// ```
 #[derive(Clone)]
 pub struct PartialCall {
@@ -178,6 +178,12 @@ impl PartialCall {
     #[must_use]
     pub fn executor(&self) -> Executor {
         self.executor.unwrap_or_default()
+    }
+
+    /// The MCP server's name, as far as it is known.
+    #[must_use]
+    pub fn server_name(&self) -> Option<&str> {
+        self.server_name.as_deref()
     }
 
     /// The argument text so far, as sent.

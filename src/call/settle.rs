@@ -40,10 +40,10 @@ pub(super) fn settle(sources: Sources, settling: &Settling) -> Settled {
         mut known,
     } = sources;
     let mut restated_differs = false;
-    let blank = scan.is_blank() || text.trim() == "null";
+    let blank = is_blank(&text, &scan);
     let chosen = match (restated, initial) {
         (Some(restated), _) if restated != text => {
-            restated_differs = !blank && !restated.starts_with(text.as_str());
+            restated_differs = differs(&restated, &text, &scan);
             Some(restated).filter(|restated| !prefers_fragments(restated, &text, &scan))
         }
         // A start block's input is a default: any fragment that says something replaces it (A3). The usual `{}` there is
@@ -93,6 +93,15 @@ pub(super) fn settle(sources: Sources, settling: &Settling) -> Settled {
     }
 }
 
+/// Whether a restated text says something else than the fragments, where these say something.
+pub(super) fn differs(restated: &str, text: &str, scan: &Scan) -> bool {
+    !is_blank(text, scan) && !restated.starts_with(text)
+}
+
+fn is_blank(text: &str, scan: &Scan) -> bool {
+    scan.is_blank() || text.trim() == "null"
+}
+
 /// An authoritative text beats the fragments, except where it says nothing and they say something (R2; a cut text too: never
 /// `{}` in place of text that was there), or where it is cut and they are whole (R15).
 pub(super) fn prefers_fragments(restated: &str, text: &str, fragments: &Scan) -> bool {
@@ -116,7 +125,7 @@ pub(super) fn settle_free(text: String, restated: Option<String>) -> (String, bo
 /// Blank, `null` or `{}`.
 pub(super) fn says_nothing(text: &str) -> bool {
     let scan = scanned(text);
-    scan.is_blank() || scan.is_empty_object() || text.trim() == "null"
+    is_blank(text, &scan) || scan.is_empty_object()
 }
 
 pub(super) fn scanned(text: &str) -> Scan {

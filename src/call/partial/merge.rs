@@ -8,9 +8,11 @@ use super::{Closing, PartialCall};
 use crate::anomaly::AnomalyKind;
 use crate::arguments::{Blank, RepairLevel, Settling};
 use crate::call::builder::{BuildError, Faults, Field, FieldProblem};
+use crate::call::settle::differs;
 use crate::call::{CallIndex, Evidence, ToolCall};
 use crate::config::IdSource;
 use crate::delta::{ArgumentsPart, CallDelta, ClosedBy, Fragment, ToolKind};
+use crate::json;
 
 /// What the caller gave to a growing call.
 #[derive(Debug, Clone, Default)]
@@ -75,9 +77,15 @@ impl PartialCall {
         call
     }
 
-    /// Folds a part into this call. Text is appended byte for byte, also where it equals the piece before; a whole text replaces
-    /// it, and pieces that come after a whole text are ignored; a part that says nothing of a field leaves it as it is. Cost:
-    /// O(part). Returns the liberty that the part took, if any.
+    /// Folds a part into this call; one that says nothing of a field leaves it as it is. Returns the liberty that the part took,
+    /// if any. Cost: O(part).
+    ///
+    /// A [`Fragment`](ArgumentsPart::Fragment) is appended byte for byte, also where it equals the piece before. So is a
+    /// [`Whole`](ArgumentsPart::Whole) value: it counts alone where a whole value came before it, or only its own beginning, and
+    /// is one more piece after any other text. A [`Restated`](ArgumentsPart::Restated) text that says something else than the
+    /// pieces is [told](AnomalyKind::RestatedDiffers), and counts in their place when the call is
+    /// [completed](PartialCall::complete); until then [`raw`](PartialCall::raw) shows the pieces. Pieces after a whole value or a
+    /// restated text are ignored.
     ///
     /// # Errors
     ///
@@ -164,12 +172,14 @@ impl PartialCall {
             .collect();
         delta.extras = &extras;
         let mut anomaly = self.fold(&delta);
+        let restated = part.restated.text(&part.text);
+        // A text that is all the call's is no piece of it.
+        let pieces = Some(part.text.as_str()).filter(|pieces| restated != Some(pieces));
+        let pieces = pieces.map(|pieces| Fragment::new(pieces).with_halves(None, part.high));
         let texts = [
             part.initial.as_deref().map(ArgumentsPart::Initial),
-            Some(ArgumentsPart::Fragment(
-                Fragment::new(&part.text).with_halves(None, part.high),
-            )),
-            part.restated.text(&part.text).map(ArgumentsPart::Restated),
+            pieces.map(ArgumentsPart::Fragment),
+            restated.map(ArgumentsPart::Restated),
         ];
         for text in texts.into_iter().flatten() {
             anomaly = anomaly.or(self.fold_arguments(text));
@@ -299,6 +309,26 @@ impl PartialCall {
         self.given().display_text = Some(text.into());
     }
 
+    /// The caller's notes. Free: borrowed.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::{CallDelta, PartialCall};
+    ///
+    /// let mut call = PartialCall::from_delta(&CallDelta::new().name("get_tide"));
+    /// assert!(call.metadata().is_empty());
+    /// call.metadata_mut().insert("turn".to_owned(), 3.into());
+    /// assert_eq!(call.metadata()["turn"], 3);
+    /// ```
+    #[must_use]
+    pub fn metadata(&self) -> &Map<String, Value> {
+        match &self.given {
+            Some(given) => &given.metadata,
+            None => json::empty(),
+        }
+    }
+
     /// The caller's notes, to be changed. They go over into the finished call.
     ///
     /// # Examples
@@ -361,6 +391,11 @@ impl PartialCall {
             ArgumentsPart::Fragment(fragment) if stands => {
                 let says = !fragment.text.is_empty() || fragment.high.is_some();
                 says.then_some(AnomalyKind::LateFragment)
+            }
+            ArgumentsPart::Restated(text) => {
+                let differs = differs(text, &self.text, &self.scan());
+                self.take_arguments(part, false);
+                differs.then_some(AnomalyKind::RestatedDiffers)
             }
             part => self.take_arguments(part, false),
         }
