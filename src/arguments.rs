@@ -54,8 +54,8 @@ pub struct Arguments {
     raw: String,
     /// The text that the object is read from, where it is not `raw`.
     text: Option<String>,
-    /// `None` where nothing is stated. Read when somebody asks: values take up to some fifty times their text, and a call that
-    /// is handed on, read into a type of one's own, or refused needs none.
+    /// `None` where none is due, or none is known. Read when somebody asks: values take up to some fifty times their text, and a
+    /// call that is handed on, read into a type of one's own, or refused needs none.
     object: Option<OnceLock<Map<String, Value>>>,
     /// The most containers one inside the other that the object was settled with.
     depth: usize,
@@ -103,7 +103,7 @@ impl Arguments {
         Self::without_object(text, state, problem)
     }
 
-    /// Arguments that state nothing.
+    /// Arguments of which no object is due, or none is known.
     fn without_object(raw: String, state: ArgumentsState, problem: Option<Box<Problem>>) -> Self {
         Arguments {
             raw,
@@ -139,22 +139,23 @@ impl Arguments {
                 whole
             }
             Value::Null => Self::default(),
-            Value::String(text) if json::trim(&text).starts_with('"') && !is_blank(&text) => {
-                let mut twice = Self::parse(text);
-                twice.flag(ProblemKind::Fault(FaultKind::NotAnObject), 0);
-                twice
+            Value::String(text) => {
+                let known = Known {
+                    unwrapped: true,
+                    ..Known::default()
+                };
+                Self::settle_known(text, &known, &Settling::default())
             }
-            Value::String(text) => Self::parse(text),
             other => Self::parse(other.to_string()),
         }
     }
 
-    fn flag(&mut self, why: ProblemKind, at: usize) {
-        self.state = ArgumentsState::Malformed;
-        self.object = None;
-        self.text = None;
-        self.repairs.clear();
-        self.problem = Some(Box::new(Problem::new(why, at)));
+    /// Arguments whose text states nothing, although it says something.
+    fn malformed(raw: String, why: ProblemKind, at: usize) -> Self {
+        let problem = Some(Box::new(Problem::new(why, at)));
+        let mut flagged = Self::without_object(raw, ArgumentsState::Malformed, problem);
+        flagged.object = Some(OnceLock::from(Map::new()));
+        flagged
     }
 
     /// Tries the caller's own repair on flagged arguments: `f` gets the text as sent and gives a text to read instead.
@@ -285,9 +286,20 @@ impl Arguments {
             .map_err(ArgumentsError::mismatch)
     }
 
-    /// What the text states, whole or not: for a flagged text what is left of it, `None` when that is nothing known.
+    /// What the text states, whole or not: for a flagged text what it still states, `{}` where that is nothing. `None` for free
+    /// text, for a cut call of which no text came, and for a call whose text holds two objects, neither of which is chosen.
     /// For display and for a person to look at; never to be run unless [`is_usable`](Self::is_usable). Costs what
     /// [`object`](Self::object) does.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use callstitch::Arguments;
+    ///
+    /// assert_eq!(Arguments::parse(r#"{"port":"Oban","da"#).recovered().unwrap().len(), 1);
+    /// assert!(Arguments::parse("hello").recovered().unwrap().is_empty());
+    /// assert!(Arguments::free_form("hello".to_owned(), false).recovered().is_none());
+    /// ```
     #[must_use]
     pub fn recovered(&self) -> Option<&Map<String, Value>> {
         let object = self.object.as_ref()?;

@@ -8,8 +8,10 @@
 )]
 
 use callstitch::history::HistoryFormat;
-use callstitch::{Arguments, ArgumentsState, FaultKind, ProblemKind, ToolCall, ToolName};
-use serde_json::{Value, json};
+use callstitch::{
+    Arguments, ArgumentsState, Blank, FaultKind, ProblemKind, Settling, ToolCall, ToolName,
+};
+use serde_json::{Map, Value, json};
 
 fn search(arguments: impl Into<Arguments>) -> ToolCall {
     ToolCall::new(ToolName::new("search").unwrap(), arguments)
@@ -171,6 +173,30 @@ fn rig_r13_other_text_keeps_what_a_cut_object_still_states() {
     );
     assert_eq!(read("hello"), (json!({}), Some("hello".to_owned())));
     assert_eq!(read("[1]"), (json!({}), Some("[1]".to_owned())));
+}
+
+#[test]
+fn rig_r13_what_states_nothing_is_an_empty_object_however_it_was_given() {
+    for text in ["hello", "7", "[1]", "true", "\"hi\"", "\"\\\"hi\\\"\""] {
+        let arguments = Arguments::parse(text);
+        assert_eq!(arguments.recovered(), Some(&Map::new()), "{text}");
+        for value in [
+            json!(text),
+            serde_json::from_str(text).unwrap_or(json!(text)),
+        ] {
+            let arguments = Arguments::from_value(value);
+            assert!(!arguments.is_usable(), "{text}");
+            assert_eq!(arguments.recovered(), Some(&Map::new()), "{text}");
+        }
+    }
+    // None is due, or none is known.
+    let text = Arguments::free_form("hello".to_owned(), false);
+    assert_eq!(text.recovered(), None);
+    let cut = Settling {
+        blank: Blank::Cut,
+        ..Settling::default()
+    };
+    assert_eq!(Arguments::settle(String::new(), &cut).recovered(), None);
 }
 
 #[test]

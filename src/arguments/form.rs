@@ -257,7 +257,7 @@ impl Arguments {
     /// Flags what is usable although it was stored as text that was no object.
     fn or_flagged(mut self, recovered: Option<Map<String, Value>>) -> Self {
         if self.is_usable() {
-            self.flag(ProblemKind::Lost, 0);
+            self = Self::malformed(self.raw, ProblemKind::Lost, 0);
         }
         if recovered.is_some() {
             self.object = recovered.map(OnceLock::from);

@@ -133,6 +133,8 @@ pub(crate) struct Known {
     pub(crate) is_object: bool,
     /// Where string content was checked already.
     pub(crate) sound: Range<usize>,
+    /// It is what a string held: no second string is read in it.
+    pub(crate) unwrapped: bool,
 }
 
 impl Arguments {
@@ -161,6 +163,9 @@ impl Arguments {
         }
         if is_blank(&text) {
             return Self::blank(text, settling.blank);
+        }
+        if known.unwrapped && json::trim(&text).starts_with('"') {
+            return Self::malformed(text, ProblemKind::Fault(FaultKind::NotAnObject), 0);
         }
         let ended = json::recover(&text, depth);
         if ended.wrapped

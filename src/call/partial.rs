@@ -364,6 +364,7 @@ impl PartialCall {
                 known: Known {
                     is_object,
                     sound: scan.sound(),
+                    unwrapped: false,
                 },
             };
             let settled = settle(sources, &closing.settling);
