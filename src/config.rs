@@ -72,11 +72,11 @@ pub enum EmitWhen {
     /// At `[DONE]` or the end of the body: the only moment at which nothing can follow.
     #[default]
     Terminal,
-    /// At a finish reason. Hazard: servers send several, or one after every chunk (WIRE_FORMATS Q56 to Q58): text that comes
+    /// At a finish reason. Hazard: servers send [several, or one with every chunk](crate::guide::quirks#the-end): text that comes
     /// later is lost to the call, and reported as an anomaly.
     FinishReason,
     /// When the next call of the choice opens, if its text is whole by then. Hazard: interleaved calls, and servers that send
-    /// `{}` first and the object later (Q36).
+    /// [`{}` first and the object later](crate::guide::quirks#arguments).
     NextCall,
 }
 
@@ -258,7 +258,7 @@ impl Config {
 
     /// The highest index that a wire may give a call. Default 2³² − 1. An index is a label, and nothing is allocated for its
     /// value: the limit is for the caller, who may take [`wire_index`](crate::ToolCall::wire_index) for a position. Servers are
-    /// known that count from any number (WIRE_FORMATS 9.1), none that needs more than 32 bits.
+    /// known that [count from any number](crate::guide::quirks#which-call-a-piece-belongs-to), none that needs more than 32 bits.
     ///
     /// # Examples
     ///
@@ -375,7 +375,7 @@ impl Config {
     }
 
     /// Reads all choices as one. Default off. For requests with `n = 1` to servers whose choice index is a counter, or that put
-    /// text and calls into different choices (WIRE_FORMATS Q15, Q16).
+    /// [text and calls into different choices](crate::guide::quirks#the-envelope).
     ///
     /// # Examples
     ///

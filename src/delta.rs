@@ -55,7 +55,8 @@ pub struct CallKey<'a> {
 /// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Route {
-    /// By the routing table D0 to D18 of WIRE_FORMATS 11.3: for wires without an event that opens a call.
+    /// By [index, id and name weighed together](crate::guide::quirks#which-call-a-piece-belongs-to): for wires without an event
+    /// that opens a call.
     #[default]
     Table,
     /// A new call under this label, whatever was there before.
@@ -169,7 +170,7 @@ pub enum Executor {
     Client,
     /// The provider runs it; the call is information.
     Provider,
-    /// The wire does not say (xAI reports its own searches as custom tool calls; WIRE_FORMATS 2.3).
+    /// The wire does not say: xAI reports [searches of its own](crate::guide::quirks#the-envelope) as custom tool calls.
     Unknown,
 }
 
@@ -227,7 +228,8 @@ pub struct CallDelta<'a> {
     pub status: Option<&'a str>,
     /// The provider says that this call was cut. It is believed where the text cannot show it: blank and free text.
     pub cut: bool,
-    /// The id and name of this delta replace those held, as long as the call was not emitted (WIRE_FORMATS 11.2.4).
+    /// The id and name of this delta replace those held, as long as the call was not emitted: a finished item of OpenAI's
+    /// Responses has the last word on both.
     pub authoritative: bool,
     /// Bytes that the decoder itself holds for this call, where it gathers what it cannot say yet: they count towards
     /// [`max_total_arguments_bytes`](crate::Config::max_total_arguments_bytes).
@@ -500,11 +502,12 @@ pub enum Delta<'a> {
         /// What the two mean together.
         meaning: FinishMeaning,
     },
-    /// A bare end of the body is a clean end from here on (a finish reason came; WIRE_FORMATS Q61).
+    /// A bare end of the body is a clean end from here on: a finish reason came, and [servers](crate::guide::quirks#the-end) leave
+    /// out the rest.
     MayEnd,
     /// The stream's terminal: open calls close, and an end of the body is a clean end until the next call or text.
     End,
-    /// The message begins again: open calls are discarded, those emitted stay (WIRE_FORMATS A4).
+    /// The message [begins again](crate::guide::quirks#the-end): open calls are discarded, those emitted stay.
     Restart,
     /// The provider's error.
     Error {

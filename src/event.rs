@@ -42,7 +42,7 @@ pub enum Event<'a> {
         /// Which of the `n` completions.
         choice: u32,
         /// The call's id, where it is known by now. It never changes afterwards, except where the finished item of a
-        /// Responses stream has another (WIRE_FORMATS R5); [`AnomalyKind::DriftingId`] tells so.
+        /// Responses stream has another; [`AnomalyKind::DriftingId`] tells so.
         id: Option<Cow<'a, str>>,
         /// The tool's name.
         name: Cow<'a, str>,

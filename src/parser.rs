@@ -219,7 +219,7 @@ impl ToolCallParser {
     }
 
     /// Tells a parser of [`WireFormat::Auto`] the response's `content-type`, before the first chunk. Only the framing is taken
-    /// from it, and only from the types that cannot be mistaken; servers send `application/json` over anything (Q76).
+    /// from it, and only from the types that cannot be mistaken; servers send `application/json` over anything.
     ///
     /// # Examples
     ///

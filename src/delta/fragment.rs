@@ -4,8 +4,8 @@ use std::fmt;
 
 /// One piece of argument text.
 ///
-/// Gateways cut texts by UTF-16 units, so that the two escapes of one character come in two deltas (WIRE_FORMATS; openclaw
-/// 115536): an outer surrogate half travels beside the text and is joined where the pieces meet.
+/// [Gateways](crate::guide::quirks#arguments) cut texts by UTF-16 units, so that the two escapes of one character come in two
+/// deltas: an outer surrogate half travels beside the text and is joined where the pieces meet.
 ///
 /// # Examples
 ///
