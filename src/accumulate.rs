@@ -14,6 +14,7 @@ mod take;
 mod text;
 mod trace;
 
+use std::fmt;
 use std::sync::Arc;
 
 use crate::anomaly::AnomalyKind;
@@ -45,7 +46,6 @@ use queue::{Queue, Queued};
 /// assert!(matches!(last, Event::CallCompleted(call) if call.is_usable()));
 /// # Ok::<(), callstitch::Error>(())
 /// ```
-#[derive(Debug)]
 pub struct Accumulator {
     config: Arc<Config>,
     /// None until a call is named: a parser of text needs no table.
@@ -536,6 +536,19 @@ impl Accumulator {
         let message =
             format!("the limit {name} of {value} was passed; what was whole has been delivered");
         self.abort(Error::new(ErrorKind::Limit, self.offset, message));
+    }
+}
+
+/// Shows how much is held, not what it says.
+impl fmt::Debug for Accumulator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Accumulator")
+            .field("open_calls", &self.calls.0.iter().flatten().count())
+            .field("arguments_bytes", &self.arguments_bytes)
+            .field("waiting_events", &self.queue.len())
+            .field("anomalies", &self.anomalies())
+            .field("end", &self.end)
+            .finish_non_exhaustive()
     }
 }
 

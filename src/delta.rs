@@ -1,10 +1,10 @@
 //! The words spoken at the door: what a decoder says to the accumulator, in no provider's spelling.
 
+mod debug;
 mod fragment;
 mod pieces;
 
 use std::borrow::Cow;
-use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
@@ -99,20 +99,6 @@ pub enum ArgumentsPart<'a> {
     Restated(&'a str),
 }
 
-/// As for a [`Fragment`].
-impl fmt::Debug for ArgumentsPart<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (what, text) = match self {
-            ArgumentsPart::None => return f.write_str("None"),
-            ArgumentsPart::Fragment(fragment) => ("Fragment", fragment.text),
-            ArgumentsPart::Whole(text) => ("Whole", *text),
-            ArgumentsPart::Initial(text) => ("Initial", *text),
-            ArgumentsPart::Restated(text) => ("Restated", *text),
-        };
-        write!(f, "{what}(<{} bytes>)", text.len())
-    }
-}
-
 /// What a tool call is made of.
 ///
 /// # Examples
@@ -205,7 +191,7 @@ impl Executor {
 /// let delta = CallDelta::new().choice(1).route(Route::Opens).kind(&ToolKind::Custom).executor(Executor::Client);
 /// assert_eq!((delta.key.choice, delta.name), (1, None));
 /// ```
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Clone, Copy, Default, PartialEq)]
 #[non_exhaustive]
 pub struct CallDelta<'a> {
     /// Which call.
@@ -450,7 +436,7 @@ pub enum FinishMeaning {
 /// accumulator.push(&Delta::End);
 /// assert_eq!(accumulator.events().filter_map(|event| event.ok()?.into_call()).count(), 1);
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum Delta<'a> {
     /// A change to a call.

@@ -18,6 +18,7 @@ mod aws;
 mod tests;
 
 use std::borrow::Cow;
+use std::fmt;
 
 use crate::error::{Error, ErrorKind};
 
@@ -44,7 +45,7 @@ pub(crate) use self::sniff::{MAX_PADDING, sniff_padded, sniff_solid};
 /// let data = r#"{"choices":[{"delta":{"content":"hi"}}]}"#;
 /// assert_eq!(parser.push_frame(Frame::new(data)).count(), 1);
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Frame<'a> {
     /// The payload text. Several `data` lines of one server-sent event are joined with LF.
@@ -165,6 +166,19 @@ impl<'a> Frame<'a> {
     }
 }
 
+/// Shows how long the data is, not what it says: argument text is in it.
+impl fmt::Debug for Frame<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Frame")
+            .field("data", &format_args!("<{} bytes>", self.data.len()))
+            .field("event", &self.event)
+            .field("origin", &self.origin)
+            .field("offset", &self.offset)
+            .field("lossy", &self.lossy)
+            .finish_non_exhaustive()
+    }
+}
+
 /// Bounds on what a framing holds, in bytes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FrameLimits {
@@ -209,7 +223,6 @@ impl FramingKind {
 ///    [`reset`](Self::reset) makes the machine usable again.
 /// 3. [`finish`](Self::finish) gives what the end of the body left unfinished.
 /// 4. An empty chunk is nothing.
-#[derive(Debug)]
 pub(crate) enum Framing {
     /// Server-sent events.
     Sse(Sse),

@@ -57,7 +57,7 @@ pub enum Markup {
 /// let found: Vec<_> = leaked.push_text("Low tide.").chain([]).collect();
 /// assert_eq!(found, [LeakedEvent::Text { choice: 0, text: "Low tide.".to_owned() }]);
 /// ```
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub enum LeakedEvent {
     /// Text that is no call's.
@@ -296,6 +296,20 @@ impl LeakedCalls {
             };
         }
         event
+    }
+}
+
+/// Shows how long a text is: markup that cannot be read is given as text, with its arguments.
+impl fmt::Debug for LeakedEvent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LeakedEvent::Text { choice, text } => f
+                .debug_struct("Text")
+                .field("choice", choice)
+                .field("text", &format_args!("<{} bytes>", text.len()))
+                .finish(),
+            LeakedEvent::Call(call) => f.debug_tuple("Call").field(call).finish(),
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod decoding;
 
+use std::fmt;
 use std::sync::Arc;
 
 use crate::accumulate::{Accumulator, Events};
@@ -44,7 +45,6 @@ use decoding::{Decoding, TELLING_BYTES, take, undecided};
 /// assert_eq!(names, ["get_now"]);
 /// # Ok::<(), callstitch::Error>(())
 /// ```
-#[derive(Debug)]
 pub struct ToolCallParser {
     framing: Stage,
     decoding: Decoding,
@@ -56,14 +56,13 @@ pub struct ToolCallParser {
 /// ```text
 ///   Sniffing ── enough bytes, or the end ──▶ Framing
 /// ```
-#[derive(Debug)]
 enum Stage {
     /// The first bytes, until they show the framing.
     Sniffing(Vec<u8>),
     Framing(Framing),
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 struct Asked {
     format: Option<WireFormat>,
     framing: Option<FramingKind>,
@@ -553,6 +552,17 @@ impl ToolCallParser {
             Decoding::Detecting { kept, .. } => undecided(std::mem::take(kept), accumulator),
         }
         accumulator.finish();
+    }
+}
+
+/// Shows where the parser is, not what it holds: that is argument text in every room.
+impl fmt::Debug for ToolCallParser {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ToolCallParser")
+            .field("format", &self.format())
+            .field("offset", &self.offset())
+            .field("accumulator", &self.accumulator)
+            .finish_non_exhaustive()
     }
 }
 

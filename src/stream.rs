@@ -2,6 +2,7 @@
 
 mod fields;
 
+use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
@@ -43,7 +44,6 @@ pin_project! {
     /// # Ok::<(), callstitch::Error>(())
     /// # }).unwrap();
     /// ```
-    #[derive(Debug)]
     #[must_use = "streams do nothing unless polled"]
     pub struct EventStream<S> {
         // `None` once the stream has ended.
@@ -373,6 +373,16 @@ where
             Ok(event) => event.into_call().map(Ok),
             Err(error) => Some(Err(error)),
         })
+    }
+}
+
+/// Shows the parser. A stream of chunks may hold the body's text, and is not shown.
+impl<S> fmt::Debug for EventStream<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EventStream")
+            .field("parser", &self.parser)
+            .field("ended", &self.chunks.is_none())
+            .finish_non_exhaustive()
     }
 }
 

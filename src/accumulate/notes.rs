@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::event::FinishReason;
 use crate::slots::SlotId;
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Notes {
     /// What each choice's model said of its end.
     pub(super) reasons: Vec<(u32, FinishReason)>,

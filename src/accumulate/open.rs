@@ -9,10 +9,9 @@ use crate::event::Anomaly;
 use crate::slots::{Calls, SlotId};
 
 /// The calls by slot; an emitted call leaves its place empty.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Open(pub(super) Vec<Option<Box<Slot>>>);
 
-#[derive(Debug)]
 pub(super) struct Slot {
     pub(super) call: PartialCall,
     /// Its `CallStarted` was said.
@@ -46,7 +45,7 @@ impl Slot {
 }
 
 /// The kinds of anomaly that were told already, of one call or of the stream: one bit each.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Clone, Copy, Default)]
 pub(super) struct Told(u64);
 
 impl Told {

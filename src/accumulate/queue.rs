@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
+use std::fmt;
 use std::ops::Range;
 
 use super::trace;
@@ -11,7 +12,6 @@ use crate::error::Error;
 use crate::event::{Anomaly, ArgumentsText, Event, FinishReason};
 use crate::json::{FieldEvent, FieldPath, FieldValue};
 
-#[derive(Debug)]
 pub(super) enum Queued {
     Started {
         index: CallIndex,
@@ -40,7 +40,7 @@ pub(super) enum Queued {
     Error(Error),
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Queue {
     events: VecDeque<Queued>,
     arena: String,
@@ -49,14 +49,14 @@ pub(super) struct Queue {
 }
 
 /// Texts that follow each other in the arena, whose end is that of the last. The last one grows.
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Runs {
     runs: Vec<Run>,
     /// So many of them were taken out.
     taken: usize,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 struct Run {
     of: RunOf,
     /// Where in the arena it begins.
@@ -64,7 +64,7 @@ struct Run {
 }
 
 /// Whose text: pieces of one kind that follow each other are one event.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum RunOf {
     Arguments(CallIndex),
     Text(u32, TextKind),
@@ -296,7 +296,6 @@ impl SideBySide<'_> {
 /// assert!(parser.push(body).next().is_some()); // the text
 /// assert!(parser.events().count() > 0); // the reason is still there
 /// ```
-#[derive(Debug)]
 #[must_use = "events stay queued until they are taken"]
 pub struct Events<'a> {
     events: &'a mut VecDeque<Queued>,
@@ -405,6 +404,15 @@ impl RunOf {
             RunOf::Text(choice, TextKind::Signature) => Event::ReasoningSignature { choice, text },
             RunOf::Text(choice, TextKind::Refusal) => Event::Refusal { choice, text },
         }
+    }
+}
+
+/// Shows how many wait, not what they say.
+impl fmt::Debug for Events<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Events")
+            .field("waiting", &self.len())
+            .finish_non_exhaustive()
     }
 }
 

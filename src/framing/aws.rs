@@ -29,7 +29,6 @@ const MAX_HEADERS: usize = 128 << 10;
 const MAX_PAYLOAD: usize = 24 << 20;
 
 /// The machine.
-#[derive(Debug)]
 pub(crate) struct Aws {
     limits: FrameLimits,
     /// Bytes pushed so far.
@@ -199,7 +198,7 @@ impl Aws {
 }
 
 /// What the headers say.
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Headers<'a> {
     message_type: Option<&'a [u8]>,
     event_type: Option<&'a [u8]>,

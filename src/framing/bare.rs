@@ -7,10 +7,10 @@ use crate::error::Error;
 use crate::framing::{FrameSink, Origin};
 
 /// Text that is no field; hardly any body has some.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Bare(Option<Box<Text>>);
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Text {
     /// Never empty.
     bytes: Vec<u8>,

@@ -21,7 +21,6 @@ use crate::framing::{FrameSink, Origin};
 ///        ^                                     |
 ///        +------------------- { ---------------+
 /// ```
-#[derive(Debug)]
 pub(crate) struct JsonArray {
     limits: FrameLimits,
     /// Bytes pushed so far.

@@ -17,7 +17,6 @@ use crate::error::Error;
 use crate::framing::{Frame, FrameSink, Origin};
 
 /// The machine.
-#[derive(Debug)]
 pub(crate) struct Lines {
     limits: FrameLimits,
     /// Bytes pushed so far.

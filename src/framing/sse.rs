@@ -45,7 +45,6 @@ use unfinished::{LONGEST, Unfinished};
 ///   bare                  the text whose end has not come
 ///   unfinished            or else, between events, bytes that nobody has looked at
 /// ```
-#[derive(Debug)]
 pub(crate) struct Sse {
     limits: FrameLimits,
     /// Bytes looked at so far.

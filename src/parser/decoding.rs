@@ -8,7 +8,6 @@ use crate::wire::{Decoder, Detector, Verdict, WireFormat, error_decoder, known_n
 /// ```text
 ///   Detecting ── a telling frame ──▶ Decoding
 /// ```
-#[derive(Debug)]
 pub(super) enum Decoding {
     /// The frames seen so far told nothing; they are given to the decoder once there is one.
     Detecting {
@@ -22,7 +21,6 @@ pub(super) enum Decoding {
     },
 }
 
-#[derive(Debug)]
 pub(super) struct Kept {
     data: String,
     event: Option<String>,

@@ -19,7 +19,7 @@ pub(super) fn decoder() -> Box<dyn Decoder> {
 }
 
 /// One event's decoder; `pub(super)` for the Bedrock envelope that carries these same events.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Anthropic {
     stage: Stage,
     /// The ids of the blocks that are open, by their index.

@@ -27,7 +27,7 @@ pub(super) fn decoder() -> Box<dyn Decoder> {
     Box::new(Json::<Bedrock>::default())
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Bedrock {
     converse: Converse,
     /// Reads what an Invoke stream envelopes. None until there is such.
@@ -38,7 +38,7 @@ struct Bedrock {
     chunks: u32,
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Converse {
     /// A `messageStart` came: another one begins the message again.
     started: bool,

@@ -18,7 +18,7 @@ pub(super) fn decoder() -> Box<dyn Decoder> {
     Box::new(Json::<Cohere>::default())
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Cohere {
     scratch: Vec<u8>,
 }

@@ -41,14 +41,14 @@ const LONGEST: usize = 4096;
 /// Lessons that may fail in a row before learning pauses.
 const PATIENCE: u32 = 8;
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Echo {
     /// None until there is a document to learn from.
     past: Option<Box<Past>>,
     off: bool,
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Past {
     /// The most recently heard first.
     memories: Vec<Memory>,

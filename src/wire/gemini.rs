@@ -32,7 +32,7 @@ pub(super) fn decoder() -> Box<dyn Decoder> {
     Box::new(Json::<Gemini>::default())
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Gemini {
     /// The call whose arguments are being streamed, in each candidate.
     open: BTreeMap<u32, Streamed>,
@@ -47,7 +47,7 @@ struct Gemini {
 ///  header: name, willContinue ──► open ──► value part without willContinue ──► closed
 ///  value part, nothing open ───► (nameless)      empty functionCall, next name
 /// ```
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Streamed {
     id: Option<String>,
     writer: Writer,

@@ -19,7 +19,7 @@ pub(super) fn decoder() -> Box<dyn Decoder> {
     Box::new(Json::<GeminiInteractions>::default())
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct GeminiInteractions {
     scratch: Vec<u8>,
 }

@@ -23,7 +23,7 @@ pub(super) fn decoder() -> Box<dyn Decoder> {
     Box::new(Json::<Ollama>::default())
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Ollama {
     scratch: Vec<u8>,
     /// Holds the usage, put together from members.

@@ -19,7 +19,7 @@ pub(super) fn decoder() -> Box<dyn Decoder> {
     Box::new(Json::<OpenAiChat>::default())
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct OpenAiChat {
     /// Holds a decoded text while it is spoken.
     scratch: Vec<u8>,

@@ -36,7 +36,7 @@ pub(super) fn decoder() -> Box<dyn Decoder> {
     Box::new(Json::<OpenAiResponses>::default())
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct OpenAiResponses {
     stage: Stage,
     seen: Seen,

@@ -17,7 +17,7 @@ use crate::wire::echo::Echo;
 pub(crate) use function_call::{Arguments, FunctionCall};
 
 /// A decoder whose frames each hold one JSON document.
-pub(crate) trait JsonDecoder: fmt::Debug + Send + Sync {
+pub(crate) trait JsonDecoder: Send + Sync {
     /// Whether an error event is always the last of its stream.
     const ERRORS_ARE_LAST: bool = true;
 
@@ -60,7 +60,7 @@ pub(crate) trait JsonDecoder: fmt::Debug + Send + Sync {
 
 /// The rules of WIRE_FORMATS 11.1 that are the same on every wire, around a decoder of documents: `[DONE]`, keep-alives, error
 /// events, bare text, several documents in one event, and what is no JSON at all.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Json<D> {
     decoder: D,
     echo: Echo,
@@ -68,6 +68,15 @@ pub(crate) struct Json<D> {
     scratch: Vec<u8>,
     /// `[DONE]` came; what follows it is ignored (E14).
     done: bool,
+}
+
+/// What it holds is of the body, and is not shown.
+impl<D> fmt::Debug for Json<D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Json")
+            .field("done", &self.done)
+            .finish_non_exhaustive()
+    }
 }
 
 impl<D: JsonDecoder + Default> Decoder for Json<D> {

@@ -6,21 +6,21 @@ use crate::error::Error;
 use crate::framing::{Frame, FrameSink, Origin, clear, give, over_limit};
 
 /// Fields of the open event that were copied.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Held {
     event: Value,
     data: Value,
 }
 
 /// A field's value, copied because its chunk is gone or because it has several lines.
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Value {
     is_set: bool,
     bytes: Vec<u8>,
 }
 
 /// The fields of the open event that still lie in the chunk.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Here<'c> {
     pub(super) event: Option<Piece<'c>>,
     pub(super) data: Option<Piece<'c>>,

@@ -7,7 +7,7 @@ use crate::framing::Frame;
 
 /// A line or a part of one. The complete lines of a chunk are checked for UTF-8 in one go, which costs half of what one
 /// check a line does; `text` is there if the piece lies before the first byte that is none.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Clone, Copy, Default)]
 pub(super) struct Piece<'c> {
     pub(super) bytes: &'c [u8],
     pub(super) text: Option<&'c str>,

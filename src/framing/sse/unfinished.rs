@@ -4,7 +4,7 @@ use crate::framing::FrameSink;
 
 /// All bytes since the last event, while they are few and no line of them says anything. With the next chunk they mostly turn out
 /// to begin an event that the sink knows by its bytes, which is read for much less than its lines are.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Unfinished(Vec<u8>);
 
 /// Of an event that is longer the lines are read as they come.

@@ -8,7 +8,6 @@ use crate::framing::Frame;
 use crate::json::cursor::{Log, Stop, decode};
 
 /// A document that was parsed in full and said one thing.
-#[derive(Debug)]
 pub(super) struct Lesson {
     pub(super) document: String,
     pub(super) event: Option<String>,

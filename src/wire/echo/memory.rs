@@ -6,7 +6,6 @@ use crate::framing::{Frame, valid_prefix};
 use crate::json::cursor::{append_string, ascii_string, short_integer};
 
 /// A document with holes.
-#[derive(Debug)]
 pub(super) struct Memory {
     pub(super) event: Option<String>,
     pub(super) said: Whose,
@@ -17,7 +16,6 @@ pub(super) struct Memory {
     pub(super) framed: Option<Framed>,
 }
 
-#[derive(Debug)]
 pub(super) struct Framed {
     pub(super) first: Literal,
     pub(super) tail: Literal,
@@ -26,7 +24,6 @@ pub(super) struct Framed {
 }
 
 /// Bytes that stand in every repetition.
-#[derive(Debug)]
 pub(super) struct Literal {
     bytes: Box<[u8]>,
     /// The first bytes as a number, and which of its bits are theirs: a short literal is compared so, for a call of a function

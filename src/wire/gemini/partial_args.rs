@@ -18,7 +18,7 @@ use crate::wire::gemini::json_path::{Segment, segments};
 use tree::{ROOT, Tree, What};
 
 /// One entry of `partialArgs`.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Entry<'a> {
     path: Option<Text<'a>>,
     value: Option<Value<'a>>,
@@ -100,7 +100,7 @@ pub(super) enum Closing {
 ///     │ unreadable or contradictory path          │
 ///     └──────────────────► Broken ◄───────────────┘
 /// ```
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Writer {
     state: State,
     tree: Tree,

@@ -20,7 +20,7 @@ pub(super) struct Identity<'a> {
 }
 
 /// The calls told so far in one response.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Seen {
     calls: Vec<Call>,
     /// The newest call under an index.
@@ -35,7 +35,6 @@ pub(super) struct Seen {
 const IDS_A_CALL: usize = 16;
 
 /// One call that was told. Absent ids are empty.
-#[derive(Debug)]
 struct Call {
     index: Option<i64>,
     call_id: String,

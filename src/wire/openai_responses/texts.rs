@@ -20,7 +20,7 @@ pub(super) enum Source {
 const ITEMS: usize = 1024;
 
 /// Which texts were told, by their item.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Told {
     by_item: HashMap<(TextKind, Option<i64>), Source>,
     /// The newest entry, where it is one of pieces: they come in long runs.

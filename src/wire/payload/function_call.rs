@@ -4,7 +4,7 @@ use crate::delta::ArgumentsPart;
 use crate::json::cursor::{Cursor, Fault, Kind, Text};
 
 /// Arguments as the wires carry them.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Clone, Copy, Default)]
 pub(crate) enum Arguments<'a> {
     #[default]
     Absent,

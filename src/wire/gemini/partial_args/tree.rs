@@ -17,7 +17,6 @@ pub(super) const ROOT: u32 = 0;
 /// What a node costs besides its texts: itself, its place in the map, and the room that both keep.
 const NODE_BYTES: usize = 2 * (size_of::<Node>() + 2 * size_of::<(u64, u32)>());
 
-#[derive(Debug)]
 pub(super) struct Tree {
     pub(super) nodes: Vec<Node>,
     /// Hash of parent and segment -> child.
@@ -27,7 +26,6 @@ pub(super) struct Tree {
     pub(super) bytes: usize,
 }
 
-#[derive(Debug)]
 pub(super) struct Node {
     parent: u32,
     segment: Segment<'static>,
