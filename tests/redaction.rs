@@ -17,8 +17,8 @@ use std::fmt::{Debug, Display};
 use callstitch::history::{Answer, Entry, HistoryFormat, check_messages, entries};
 use callstitch::tools::RunCalls;
 use callstitch::{
-    Accumulator, Arguments, ArgumentsBuffer, ByteStreamExt, CallDelta, Config, Delta, Event,
-    FieldEvent, FieldFilter, Fragment, Frame, Framed, LeakedCalls, Markup, PartialCall,
+    Accumulator, Arguments, ArgumentsBuffer, ByteStreamExt, CallDelta, Config, Delta, ErrorKind,
+    Event, FieldEvent, FieldFilter, Fragment, Frame, Framed, LeakedCalls, Markup, PartialCall,
     PathSegment, Tool, ToolCall, ToolCallParser, ToolName, ToolSet, WireFormat, channel,
 };
 use futures::stream::{self, Stream, StreamExt};
@@ -379,6 +379,22 @@ async fn streams_show_no_argument_text() {
             error_hides(error);
         }
     }
+}
+
+#[tokio::test]
+async fn an_element_that_does_not_fit_is_not_quoted_by_the_error() {
+    let (format, body) = bodies().swap_remove(0);
+    let mut items = chunks(&body)
+        .tool_events(format)
+        .field_items::<u32, _>("get_tide", [KEY]);
+    let error = items.next().await.unwrap().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Field);
+    error_hides(&error);
+    hides(&items);
+    // Who asks is told.
+    let source = error.source().unwrap();
+    let refused: &callstitch::ArgumentsError = source.downcast_ref().unwrap();
+    assert!(refused.detail().unwrap().contains(VALUE));
 }
 
 fn tools() -> ToolSet {

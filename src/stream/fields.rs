@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::{BoxError, EventStream};
-use crate::arguments::{FieldKind, PathSegment};
+use crate::arguments::{ArgumentsError, FieldKind, PathSegment};
 use crate::call::{CallIndex, ToolCall};
 use crate::error::{Error, ErrorKind};
 use crate::event::Event;
@@ -250,7 +250,8 @@ where
                 Ok(item) => Ok(Some(item)),
                 Err(source) => Err(Fault {
                     message: "an element does not fit its type".to_owned(),
-                    source: Some(source),
+                    // serde's own words quote the element.
+                    source: Some(ArgumentsError::mismatch(source)),
                 }),
             },
             Said::Completed(Some(FieldKind::Array)) => Ok(None),
@@ -311,7 +312,7 @@ enum Said {
 
 struct Fault {
     message: String,
-    source: Option<serde_json::Error>,
+    source: Option<ArgumentsError>,
 }
 
 impl Fault {
