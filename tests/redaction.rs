@@ -279,6 +279,68 @@ fn every_body_of_the_sweep_tells_its_call() {
 }
 
 #[test]
+fn a_body_that_is_misread_or_damaged_shows_no_argument_text() {
+    let read = |format, body: &[u8]| {
+        let mut parser = ToolCallParser::new(format);
+        drop(parser.push(body));
+        parser.finish().for_each(|event| event_hides(&event));
+        hides(&parser);
+    };
+    for (format, body) in bodies() {
+        for (other, _) in bodies() {
+            read(other, &body);
+        }
+        let mut object = arguments().into_bytes();
+        object.push(b'\n');
+        read(format, &object);
+        for at in ends(&body, 150) {
+            let (before, after) = body.split_at(at);
+            for format in [format, WireFormat::Auto] {
+                read(
+                    format,
+                    &[before, after.get(1..).unwrap_or_default()].concat(),
+                );
+                read(format, &[before, b"\n", after].concat());
+                read(format, &[before, b"\n\n", after].concat());
+                read(format, &[b"event: error\n", before].concat());
+                read(format, after);
+            }
+        }
+    }
+}
+
+#[test]
+fn an_error_quotes_the_words_of_a_server_and_no_json() {
+    for (text, told) in [
+        ("upstream error: read ECONNRESET", None),
+        (
+            "<html><body class=\"bad\">502 Bad Gateway</body></html>",
+            None,
+        ),
+        ("a \"bad\" gateway", None),
+        ("{\"KEYZZ9\":\"SECRET77\"}", Some("21 bytes of JSON")),
+        ("SECRET77\"}}]}", Some("13 bytes of JSON")),
+        ("SECRET77\" : 1", Some("13 bytes of JSON")),
+        ("SECRET77 d\"", Some("11 bytes of JSON")),
+        ("KEYZZ9\\\":\\\"SECRET77", Some("19 bytes of JSON")),
+    ] {
+        for before in ["", "event: error\ndata: "] {
+            let mut parser = ToolCallParser::new(WireFormat::OpenAiChat);
+            drop(parser.push(format!("{before}{text}\n\n").as_bytes()));
+            let error = parser.finish().find_map(Result::err).unwrap();
+            error_hides(&error);
+            let told = told.unwrap_or(text);
+            assert!(error.message().ends_with(told), "{before}{text}: {error}");
+        }
+    }
+    let mut parser = ToolCallParser::new(WireFormat::OpenAiChat);
+    drop(parser.push(b"data: SECRET77\", \"KEYZZ9\":1\n\n"));
+    let error = parser.finish().find_map(Result::err).unwrap();
+    assert_eq!(error.kind(), ErrorKind::Undecodable);
+    error_hides(&error);
+}
+
+#[test]
 fn frames_and_deltas_show_no_argument_text() {
     /// What a decoder is given and what it says.
     #[derive(Debug)]

@@ -298,9 +298,8 @@ fn undecodable(data: &str, place: Place, sink: &mut dyn DeltaSink) {
         },
         place.at
     );
-    // Plain words are a server's message; anything that begins like JSON may hold the user's data and is not shown.
-    if data.trim_start().starts_with(|c: char| c.is_alphabetic()) {
-        problem = format!("{problem}: {}", shortened(data));
+    if let Some(words) = words(data) {
+        problem = format!("{problem}: {words}");
     }
     sink.delta(&Delta::Undecodable { problem: &problem });
 }
@@ -310,9 +309,7 @@ fn bare(data: &str, sink: &mut dyn DeltaSink) {
     match message_value(data) {
         Some(Value::Array(items)) if items.iter().any(is_error) => report_error(data, None, sink),
         Some(value) if is_error(&value) => report_error(data, None, sink),
-        _ => sink.delta(&Delta::Stray {
-            text: shortened(data),
-        }),
+        _ => sink.delta(&Delta::Stray { text: &said(data) }),
     }
 }
 
@@ -335,7 +332,7 @@ pub(crate) fn report_error(data: &str, code: Option<&str>, sink: &mut dyn DeltaS
 
 /// As [`report_error`], for an error that need not be the stream's last event.
 pub(crate) fn report(data: &str, code: Option<&str>, last: bool, sink: &mut dyn DeltaSink) {
-    let value = message_value(data).unwrap_or_else(|| Value::String(shortened(data).to_owned()));
+    let value = message_value(data).unwrap_or_else(|| Value::String(said(data).into_owned()));
     let value = match &value {
         Value::Array(items) => items.iter().find(|item| is_error(item)).unwrap_or(&value),
         _ => &value,
@@ -357,7 +354,7 @@ pub(crate) fn report(data: &str, code: Option<&str>, last: bool, sink: &mut dyn 
         Value::String(message) => message.clone(),
         _ => text("message")
             .or_else(|| text("detail"))
-            .unwrap_or_else(|| shortened(&error.to_string()).to_owned()),
+            .unwrap_or_else(|| said(&error.to_string()).into_owned()),
     };
     let found = text("code")
         .or_else(|| text("type").filter(|kind| kind != "error"))
@@ -417,6 +414,24 @@ fn message_value(data: &str) -> Option<Value> {
     (data.len() <= TREE_BYTES)
         .then(|| serde_json::from_str(data).ok())
         .flatten()
+}
+
+/// What a server said in words, cut short. Text that is JSON, or a piece of it, may hold the user's data and is not quoted.
+fn words(text: &str) -> Option<&str> {
+    const MARKS: [char; 6] = ['{', '}', '[', ']', ':', ','];
+    let mut quoted = text.split('"').map(str::trim).peekable();
+    let is_json = text.trim_start().starts_with(['{', '[', '"'])
+        || text.contains('\\')
+        || text.matches('"').count() % 2 == 1
+        || std::iter::from_fn(|| Some((quoted.next()?, *quoted.peek()?)))
+            .any(|(before, after)| before.ends_with(MARKS) || after.starts_with(MARKS));
+    (!is_json).then(|| shortened(text))
+}
+
+/// The words, or what there is in their place.
+fn said(text: &str) -> Cow<'_, str> {
+    let bytes = || Cow::Owned(format!("{} bytes of JSON", text.trim().len()));
+    words(text).map_or_else(bytes, Cow::Borrowed)
 }
 
 /// A server's message may be a whole page of HTML.
