@@ -262,7 +262,7 @@ impl PartialCall {
             return true;
         }
         let mut scan = self.scan();
-        if let Some(restated) = self.restated.text(&self.text)
+        if let Some(restated) = self.restated.different(&self.text)
             && !prefers_fragments(restated, &self.text, &scan)
         {
             scan = scanned(restated);

@@ -40,12 +40,16 @@ impl Restated {
     }
 
     /// The text, where it is another than that of the fragments.
+    pub(super) fn different<'t>(&'t self, fragments: &'t str) -> Option<&'t str> {
+        let is_same = matches!(self, Restated::Beginning(length) if *length == fragments.len());
+        self.text(fragments).filter(|_| !is_same)
+    }
+
+    /// As [`different`](Restated::different).
     pub(super) fn other(self, fragments: &str) -> Option<String> {
         match self {
-            Restated::No => None,
-            Restated::Beginning(length) if length == fragments.len() => None,
-            Restated::Beginning(length) => fragments.get(..length).map(str::to_owned),
             Restated::Other(text) => Some(text),
+            restated => restated.different(fragments).map(str::to_owned),
         }
     }
 }
