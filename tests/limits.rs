@@ -16,7 +16,9 @@ use callstitch::{
 use serde_json::{Value, json};
 use support::run::{Run, both_with, config};
 use support::shared::shared;
-use support::wire::{DONE, calls, choices, data, input, message_start, opening, piece, tool_start};
+use support::wire::{
+    DONE, calls, choices, data, event, input, message_start, opening, piece, tool_start,
+};
 
 /// A call that is whole before anything is too much, and its length.
 fn whole() -> String {
@@ -486,6 +488,39 @@ fn arguments_without_end_stop_at_the_limit() {
         1 << 22,
     );
     assert_limit(&error, "max_arguments_bytes");
+}
+
+#[test]
+fn parts_of_arguments_that_wait_for_their_item_count_as_arguments() {
+    let item = json!({"type": "shell_call", "id": "sh_1", "call_id": "call_1", "action": {"commands": []}});
+    let added = json!({"type": "response.output_item.added", "output_index": 0, "item": item});
+    let command = |at: usize| {
+        let text = "z".repeat(900);
+        event(
+            &json!({"type": "response.shell_call_command.done", "output_index": 0, "command_index": at, "command": text}),
+        )
+    };
+    let done =
+        json!({"type": "response.completed", "response": {"status": "completed", "output": []}});
+    let body = |commands: usize| {
+        let commands: String = (0..commands).map(command).collect();
+        [event(&added), commands, event(&done)].concat()
+    };
+    let small = || config().max_arguments_bytes(10_000);
+    let run = both_with(WireFormat::OpenAiResponses, small, body(10));
+    assert_eq!(
+        run.calls[0].arguments().object().unwrap()["commands"]
+            .as_array()
+            .unwrap()
+            .len(),
+        10
+    );
+    let run = both_with(WireFormat::OpenAiResponses, small, body(11));
+    assert_limit(run.error(), "max_arguments_bytes");
+    // The same part again replaces what came before.
+    let again = [event(&added), command(0).repeat(20), event(&done)].concat();
+    let run = both_with(WireFormat::OpenAiResponses, small, again);
+    assert!(run.calls[0].is_usable());
 }
 
 fn calls_with_object() -> String {

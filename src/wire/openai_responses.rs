@@ -13,6 +13,9 @@ mod seen;
 #[cfg(test)]
 mod tests;
 mod texts;
+mod unfinished;
+
+use std::collections::BTreeMap;
 
 use smallvec::SmallVec;
 
@@ -31,6 +34,7 @@ use events::{Event, EventKind, MCP_CALL, Piece, Response, read_event};
 use items::Item;
 use seen::Seen;
 use texts::{Source, TEXT_KINDS, Told};
+use unfinished::Unfinished;
 
 pub(super) fn decoder() -> Box<dyn Decoder> {
     Box::new(Json::<OpenAiResponses>::default())
@@ -40,6 +44,8 @@ pub(super) fn decoder() -> Box<dyn Decoder> {
 struct OpenAiResponses {
     stage: Stage,
     seen: Seen,
+    /// Of the calls in `seen` those whose arguments are an object that was not told yet.
+    unfinished: BTreeMap<usize, Unfinished>,
     /// A call was told that the caller must answer.
     asks: bool,
     /// None until a text is told.
@@ -97,14 +103,23 @@ impl JsonDecoder for OpenAiResponses {
             Some(EventKind::Piece(of)) => self.speak_piece(&event, of, sink),
             Some(EventKind::Restated(of)) => self.speak_restated(&event, of, sink),
             Some(EventKind::Text(kind, source)) => self.speak_text(&event, kind, source, sink),
+            Some(EventKind::PartAdded) => self.speak_part(&event, None, sink),
+            Some(EventKind::PartDone) => self.speak_part(&event, event.whole, sink),
             Some(EventKind::ItemAdded) => self.speak_added(&event, sink),
             Some(EventKind::ItemDone) => self.speak_finished(&event, sink),
             Some(EventKind::Created) => self.begin(sink),
             Some(EventKind::Terminal) => self.end(kind, event.response, sink),
-            Some(EventKind::Error) => report_error(cursor.document(), None, sink),
+            Some(EventKind::Error) => {
+                self.speak_unfinished(false, sink);
+                report_error(cursor.document(), None, sink);
+            }
             None => {}
         }
         Ok(())
+    }
+
+    fn finish(&mut self, sink: &mut dyn DeltaSink) {
+        self.speak_unfinished(false, sink);
     }
 }
 
@@ -198,7 +213,46 @@ impl OpenAiResponses {
         let arguments = beginning.map_or(ArgumentsPart::None, |text| {
             ArgumentsPart::Fragment(text.fragment(&mut self.scratch))
         });
-        call.speak(key, route, arguments, false, sink);
+        let unfinished = Unfinished::new(&call).filter(|_| repeated.is_none());
+        let held = unfinished.as_ref().map_or(0, |unfinished| unfinished.bytes);
+        call.speak_announced(key, route, arguments, held, sink);
+        self.unfinished.extend(unfinished.map(|held| (at, held)));
+    }
+
+    /// A part of a call's arguments that no delta carries.
+    fn speak_part(&mut self, event: &Event<'_>, text: Option<Text<'_>>, sink: &mut dyn DeltaSink) {
+        let item_id = event.item_id().map(Text::to_cow).unwrap_or_default();
+        let at = self.seen.spoken_of(event.output_index, &item_id);
+        let Some((at, held)) = at.and_then(|at| Some((at, self.unfinished.get_mut(&at)?))) else {
+            return;
+        };
+        held.take(
+            event.part.unwrap_or(0),
+            text.map(|text| text.to_cow().into_owned()),
+        );
+        let mut call = CallDelta::new();
+        (call.key.index, call.key.item_id) = self.seen.address(at);
+        call.route = Route::Labelled;
+        call.held_bytes = held.bytes;
+        sink.delta(&Delta::Call(call));
+    }
+
+    /// No finished item comes any more: what was held is said, or that nothing came.
+    fn speak_unfinished(&mut self, ended_well: bool, sink: &mut dyn DeltaSink) {
+        for (at, unfinished) in std::mem::take(&mut self.unfinished) {
+            let so_far = unfinished.so_far(ended_well);
+            let mut call = CallDelta::new().id(&*unfinished.id);
+            (call.key.index, call.key.item_id) = self.seen.address(at);
+            call.route = Route::Labelled;
+            call.cut = so_far.is_none();
+            // It is told now, and held no more.
+            call.held_bytes = 1;
+            if let Some(so_far) = &so_far {
+                call.arguments = ArgumentsPart::Initial(&so_far.text);
+                call.closes_text = so_far.closed;
+            }
+            sink.delta(&Delta::Call(call));
+        }
     }
 
     /// `output_item.done`: the whole item, which closes its call.
@@ -234,6 +288,7 @@ impl OpenAiResponses {
             None => self.seen.add(&call.identity()),
         };
         self.asks |= call.is_asked();
+        self.unfinished.remove(&at);
         call.speak_whole(call.key(&self.seen, at), route, sink);
         Some(at)
     }
@@ -323,6 +378,7 @@ impl OpenAiResponses {
         for (call, known) in calls.iter().zip(self.seen.repeated(&identities)) {
             open.extend(self.speak_call(call, known, sink).map(|at| (call, at)));
         }
+        self.speak_unfinished(outcome == "completed", sink);
         if !failed {
             self.speak_reason(outcome, response.reason, sink);
         }

@@ -219,6 +219,159 @@ fn responses_r3_no_finished_item_and_none_in_the_snapshot() {
     assert_eq!(run.anomalies, []);
 }
 
+/// A call whose finished item never comes: its announcement, and the events behind it.
+fn never_finished(mut item: Value, events: &[Value]) -> Run {
+    item["id"] = json!("item_1");
+    let mut all = vec![added(0, item)];
+    all.extend(events.iter().map(|said| {
+        let mut said = said.clone();
+        said["type"] = json!(format!("response.{}", said["type"].as_str().unwrap()));
+        said["output_index"] = json!(0);
+        event(&said)
+    }));
+    let run = responses(&all, json!([]));
+    assert_eq!(run.calls.len(), 1);
+    run
+}
+
+#[test]
+fn a_built_in_call_that_is_never_finished_has_the_arguments_that_came() {
+    let patch = |operation: Value| json!({"type": "apply_patch_call", "call_id": "call_1", "operation": operation});
+    let shell = |commands: Value| json!({"type": "shell_call", "call_id": "call_1", "action": {"commands": commands, "timeout_ms": null}});
+    let command = |at: u32, text: &str| json!({"type": "shell_call_command.done", "command_index": at, "command": text});
+    let begun =
+        |at: u32| json!({"type": "shell_call_command.added", "command_index": at, "command": ""});
+    for (item, events, expected) in [
+        (
+            patch(json!({"type": "update_file", "path": "a", "diff": ""})),
+            vec![
+                json!({"type": "apply_patch_call_operation_diff.delta", "delta": "-a"}),
+                json!({"type": "apply_patch_call_operation_diff.done", "diff": "-a\n+\"b\""}),
+            ],
+            json!({"type": "update_file", "path": "a", "diff": "-a\n+\"b\""}),
+        ),
+        (
+            patch(json!({"type": "delete_file", "path": "a"})),
+            vec![],
+            json!({"type": "delete_file", "path": "a"}),
+        ),
+        (
+            json!({"type": "computer_call", "call_id": "call_1", "action": {"type": "click", "x": 1}}),
+            vec![],
+            json!({"type": "click", "x": 1}),
+        ),
+        (
+            shell(json!([])),
+            vec![begun(0), command(0, "ls -l"), begun(1), command(1, "pwd")],
+            json!({"commands": ["ls -l", "pwd"], "timeout_ms": null}),
+        ),
+        (
+            shell(json!(["ls"])),
+            vec![],
+            json!({"commands": ["ls"], "timeout_ms": null}),
+        ),
+        (
+            json!({"type": "local_shell_call", "call_id": "call_1", "action": {"type": "exec", "command": ["ls"]}}),
+            vec![],
+            json!({"type": "exec", "command": ["ls"]}),
+        ),
+        (
+            json!({"type": "tool_search_call", "call_id": "call_1", "execution": "client", "arguments": {"goal": "x"}}),
+            vec![],
+            json!({"goal": "x"}),
+        ),
+        (
+            json!({"type": "function_call", "call_id": "call_1", "name": "tide", "arguments": {"port": "Brest"}}),
+            vec![],
+            json!({"port": "Brest"}),
+        ),
+    ] {
+        let run = never_finished(item, &events);
+        let call = &run.calls[0];
+        assert_eq!(call.state(), CallState::Whole, "{expected}");
+        assert_eq!(
+            Value::Object(call.arguments().object().unwrap().clone()),
+            expected
+        );
+        assert_eq!(heard(&run, 0), call.arguments().raw());
+        assert_eq!(run.ids(), [Some("call_1")]);
+        assert_eq!(run.anomalies, []);
+    }
+    let code = never_finished(
+        json!({"type": "code_interpreter_call", "container_id": "c", "code": ""}),
+        &[json!({"type": "code_interpreter_call_code.done", "code": "1+1"})],
+    );
+    code.assert_whole(&[("code_interpreter", json!({"code": "1+1"}))]);
+    // Its arguments are a text, and the deltas spell it out: what was announced is less.
+    let function = never_finished(
+        json!({"type": "function_call", "call_id": "call_1", "name": "tide", "arguments": {"port": "Oban"}}),
+        &[json!({"type": "function_call_arguments.delta", "delta": BREST})],
+    );
+    function.assert_whole(&[("tide", json!({"port": "Brest"}))]);
+    // What is missing is not taken for nothing.
+    for (item, events) in [
+        (
+            patch(json!({"type": "update_file", "path": "a", "diff": ""})),
+            vec![],
+        ),
+        (patch(json!({"type": "update_file", "path": "a"})), vec![]),
+        (patch(Value::Null), vec![]),
+        (shell(json!([])), vec![begun(0)]),
+        (shell(json!([])), vec![begun(0), command(0, "ls"), begun(1)]),
+        (shell(json!([])), vec![command(1, "ls")]),
+        (
+            json!({"type": "local_shell_call", "call_id": "call_1", "action": {"type": "exec", "command": []}}),
+            vec![],
+        ),
+        (
+            json!({"type": "computer_call", "call_id": "call_1"}),
+            vec![],
+        ),
+        (
+            json!({"type": "tool_search_call", "call_id": "call_1", "arguments": {}}),
+            vec![],
+        ),
+    ] {
+        let run = never_finished(item.clone(), &events);
+        assert_eq!(
+            run.calls[0].state(),
+            CallState::Truncated,
+            "{item} {events:?}"
+        );
+        assert_eq!(run.ids(), [Some("call_1")]);
+    }
+}
+
+#[test]
+fn the_finished_item_of_a_built_in_call_says_all_that_its_events_said() {
+    let item = |diff: &str| {
+        json!({"type": "apply_patch_call", "id": "item_1", "call_id": "call_1",
+            "operation": {"type": "create_file", "path": "a", "diff": diff}})
+    };
+    let diff = event(
+        &json!({"type": "response.apply_patch_call_operation_diff.done", "output_index": 0, "item_id": "item_1",
+        "diff": "+a"}),
+    );
+    for (events, snapshot) in [
+        (
+            vec![added(0, item("")), diff.clone(), done(0, item("+b"))],
+            json!([]),
+        ),
+        (vec![added(0, item("")), diff.clone()], json!([item("+b")])),
+        (
+            vec![added(0, item("")), done(0, item("+b")), diff.clone()],
+            json!([]),
+        ),
+    ] {
+        let run = responses(&events, snapshot);
+        run.assert_whole(&[(
+            "apply_patch",
+            json!({"type": "create_file", "path": "a", "diff": "+b"}),
+        )]);
+        assert_eq!(run.anomalies, []);
+    }
+}
+
 #[test]
 fn responses_r4_only_the_snapshot_has_the_calls() {
     let moon = item("fc_2", "call_2", "moon_phase", "{\"day\":3}");

@@ -46,37 +46,49 @@ impl<'a, 'i> CallItem<'a, 'i> {
         }
     }
 
-    /// The key of a call that was noted at this place. A finished item without a call id is known by its own id, as MCP calls
-    /// are everywhere.
+    /// The id that the call is answered by. A finished item without a call id is known by its own id, as MCP calls are
+    /// everywhere.
+    pub(super) fn answered_by(&self) -> Option<&str> {
+        let ids = [&*self.call_id, &*self.item_id];
+        ids.into_iter().find(|id| !id.is_empty())
+    }
+
+    /// The key of a call that was noted at this place.
     pub(super) fn key<'k>(&'k self, seen: &'k Seen, at: usize) -> CallKey<'k> {
         let (index, item_id) = seen.address(at);
-        let id = Some(&*self.call_id)
-            .filter(|id| !id.is_empty())
-            .or(Some(&self.item_id))
-            .filter(|id| !id.is_empty());
         CallKey {
             index,
-            id,
+            id: self.answered_by(),
             item_id,
             position: (0, 1),
             ..CallKey::default()
         }
     }
 
-    /// Speaks all that the item says of the call, with these arguments.
-    pub(super) fn speak(
+    /// Speaks what the announcement says of the call, of which so many bytes are held here.
+    pub(super) fn speak_announced(
         &self,
         key: CallKey<'_>,
         route: Route,
         arguments: ArgumentsPart<'_>,
-        authoritative: bool,
+        held_bytes: usize,
         sink: &mut dyn DeltaSink,
     ) {
+        let said = CallDelta {
+            arguments,
+            held_bytes,
+            ..CallDelta::new()
+        };
+        self.speak(key, route, said, sink);
+    }
+
+    /// Speaks all that the item says of the call beside this.
+    fn speak(&self, key: CallKey<'_>, route: Route, said: CallDelta<'_>, sink: &mut dyn DeltaSink) {
         let (server, status) = (
             self.item.server_label.map(Text::to_cow),
             self.item.status.map(Text::to_cow),
         );
-        let mut call = CallDelta::new().name(&*self.name);
+        let mut call = said.name(&*self.name);
         call.key = key;
         call.route = route;
         call.kind = Some(&self.kind.kind);
@@ -85,8 +97,6 @@ impl<'a, 'i> CallItem<'a, 'i> {
         call.status = status.as_deref();
         call.cut = status.as_deref() == Some("incomplete");
         call.extras = &self.item.extras;
-        call.arguments = arguments;
-        call.authoritative = authoritative;
         sink.delta(&Delta::Call(call));
     }
 
@@ -96,6 +106,11 @@ impl<'a, 'i> CallItem<'a, 'i> {
         let arguments = arguments
             .as_deref()
             .map_or(ArgumentsPart::None, ArgumentsPart::Restated);
-        self.speak(key, route, arguments, true, sink);
+        let said = CallDelta {
+            arguments,
+            authoritative: true,
+            ..CallDelta::new()
+        };
+        self.speak(key, route, said, sink);
     }
 }

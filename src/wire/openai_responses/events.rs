@@ -19,6 +19,9 @@ pub(super) enum EventKind {
     /// The whole text of the pieces.
     Restated(Option<&'static ToolKind>),
     Text(TextKind, Source),
+    /// One part of an argument that is an object's member: it begins, or is all there.
+    PartAdded,
+    PartDone,
     ItemAdded,
     ItemDone,
     Created,
@@ -28,7 +31,10 @@ pub(super) enum EventKind {
 
 impl EventKind {
     pub(super) fn of(kind: &str) -> Option<Self> {
-        use EventKind::{Created, Error, ItemAdded, ItemDone, Piece, Restated, Terminal, Text};
+        use EventKind::{
+            Created, Error, ItemAdded, ItemDone, PartAdded, PartDone, Piece, Restated, Terminal,
+            Text,
+        };
         use TextKind::{Answer, Reasoning, Refusal};
         Some(match kind {
             "response.function_call_arguments.delta" => Piece(None),
@@ -47,6 +53,11 @@ impl EventKind {
             }
             "response.refusal.delta" => Text(Refusal, Source::Piece),
             "response.refusal.done" => Text(Refusal, Source::Part),
+            // Their deltas say nothing that is not said again.
+            "response.shell_call_command.added" => PartAdded,
+            "response.shell_call_command.done"
+            | "response.apply_patch_call_operation_diff.done"
+            | "response.code_interpreter_call_code.done" => PartDone,
             "response.output_item.added" => ItemAdded,
             "response.output_item.done" => ItemDone,
             "response.created" => Created,
@@ -70,7 +81,9 @@ pub(super) struct Event<'a> {
     pub(super) call_id: Option<Text<'a>>,
     pub(super) name: Option<Text<'a>>,
     pub(super) delta: Piece<'a>,
-    /// The full text of a `.done` event: `arguments`, `input`, `text` or `refusal`.
+    /// Which of several parts.
+    pub(super) part: Option<i64>,
+    /// The full text of a `.done` event: `arguments`, `input`, `text`, `refusal`, `diff`, `command` or `code`.
     pub(super) whole: Option<Text<'a>>,
     pub(super) item: Option<Box<Item<'a>>>,
     pub(super) response: Option<Box<Response<'a>>>,
@@ -118,7 +131,8 @@ pub(super) fn read_event<'a>(cursor: &mut Cursor<'a>) -> Result<Event<'a>, Fault
                     None => Piece::Absent,
                 };
             }
-            b"arguments" | b"input" | b"text" | b"refusal" => {
+            b"command_index" => event.part = cursor.integer()?,
+            b"arguments" | b"input" | b"text" | b"refusal" | b"diff" | b"command" | b"code" => {
                 event.whole = cursor.text()?.or(event.whole)
             }
             b"item" => event.item = Some(Box::new(Item::read(cursor)?)),

@@ -114,6 +114,26 @@ static CALLS: [ItemType; 14] = [
 ];
 
 impl ItemType {
+    /// The member of the arguments that an announcement has empty: it comes in parts, or with the finished item.
+    pub(super) fn grows(&self) -> &'static str {
+        match self.wire {
+            "code_interpreter_call" => "code",
+            "local_shell_call" => "command",
+            "shell_call" => "commands",
+            "apply_patch_call" => "diff",
+            _ => "",
+        }
+    }
+
+    /// Whether the arguments are an object in the item, and not a text that pieces spell out.
+    pub(super) fn states_an_object(&self) -> bool {
+        match self.arguments {
+            [] | ["input"] => false,
+            ["arguments"] => matches!(self.runs, Runs::ByExecution),
+            _ => true,
+        }
+    }
+
     /// The id that a call of this type is known by before it is finished. The call id of a client's tool search changes until
     /// then; types that are never answered by a call id are known by the item's own.
     pub(super) fn announced_id<'i>(&self, call_id: &'i str, item_id: &'i str) -> Option<&'i str> {
@@ -289,7 +309,7 @@ impl<'a> Item<'a> {
     }
 
     /// The text with which an announced item begins (R10). Only a text that deltas continue can be a beginning: an action
-    /// or operation in an announcement is a husk, and the whole one comes with the finished item.
+    /// or operation in an announcement may be a husk, and the whole one comes with the finished item (else see `Unfinished`).
     pub(super) fn beginning(&self, kind: &ItemType) -> Option<Text<'a>> {
         let (["arguments"] | ["input"]) = kind.arguments else {
             return None;

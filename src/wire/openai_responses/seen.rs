@@ -273,6 +273,12 @@ impl Seen {
             .map_or(index, |&at| self.address(at).0)
     }
 
+    /// The call that an event speaks of, by its item id where that is known.
+    pub(super) fn spoken_of(&self, index: Option<i64>, item_id: &str) -> Option<usize> {
+        let by_index = || self.by_index.get(&index?);
+        self.by_id.get(item_id).or_else(by_index).copied()
+    }
+
     /// Whether all was told of a call.
     pub(super) fn is_closed(&self, at: usize) -> bool {
         self.calls.get(at).is_some_and(|call| call.closed)

@@ -225,7 +225,7 @@ fn results_lists_of_tools_and_unknown_items_are_no_calls() {
 }
 
 #[test]
-fn an_announced_action_is_a_husk_and_its_pieces_are_left_to_the_finished_item() {
+fn an_announced_action_may_be_a_husk_and_is_said_at_the_end_as_far_as_it_came() {
     let payloads = [
         r#"{"type":"response.output_item.added","output_index":0,"item":{"id":"apc_1","type":"apply_patch_call","call_id":"call_1","operation":{"type":"create_file","path":"a","diff":""}}}"#,
         r#"{"type":"response.apply_patch_call_operation_diff.delta","output_index":0,"item_id":"apc_1","delta":"+a"}"#,
@@ -234,7 +234,10 @@ fn an_announced_action_is_a_husk_and_its_pieces_are_left_to_the_finished_item() 
     ];
     assert_eq!(
         says(&payloads),
-        ["labelled #0 call_1 apc_1 name apply_patch kind apply_patch_call executor client"]
+        [
+            "labelled #0 call_1 apc_1 name apply_patch kind apply_patch_call executor client",
+            r#"labelled #0 call_1 apc_1 initial {"type":"create_file","path":"a","diff":"""#,
+        ]
     );
 }
 
