@@ -131,22 +131,22 @@ impl Gemini {
     fn speak_part(&mut self, part: &Part<'_>, choice: u32, sink: &mut dyn DeltaSink) {
         let extras = part.signature.map(|raw| [("thoughtSignature", raw)]);
         let extras = extras.as_ref().map_or(&[][..], |extras| extras.as_slice());
+        if let Some(text) = part.text {
+            let kind = if part.thought {
+                TextKind::Reasoning
+            } else {
+                TextKind::Answer
+            };
+            sink.delta(&Delta::Text {
+                choice,
+                kind,
+                text: text.fragment(&mut self.scratch),
+            });
+        }
         match &part.what {
             What::Call(call) => return self.speak_call(call, extras, choice, sink),
             What::Provider(call) => return self.speak_provider(call, extras, choice, sink),
-            What::Text(text) if !text.raw.is_empty() => {
-                let kind = if part.thought {
-                    TextKind::Reasoning
-                } else {
-                    TextKind::Answer
-                };
-                sink.delta(&Delta::Text {
-                    choice,
-                    kind,
-                    text: text.fragment(&mut self.scratch),
-                });
-            }
-            What::Text(_) | What::Unknown => {}
+            What::Unknown => {}
         }
         let signature = part
             .signature

@@ -24,6 +24,8 @@ pub(super) struct Candidate<'a> {
 #[derive(Default)]
 pub(super) struct Part<'a> {
     pub(super) what: What<'a>,
+    /// None where it is empty, as it often is beside a call.
+    pub(super) text: Option<Text<'a>>,
     pub(super) thought: bool,
     /// The raw `thoughtSignature`, a sibling of what it signs.
     pub(super) signature: Option<&'a str>,
@@ -33,7 +35,6 @@ pub(super) struct Part<'a> {
 pub(super) enum What<'a> {
     #[default]
     Unknown,
-    Text(Text<'a>),
     Call(Call<'a>),
     /// `toolCall` and `executableCode`: the provider runs them.
     Provider(Provider<'a>),
@@ -60,6 +61,15 @@ pub(super) struct Provider<'a> {
     pub(super) args: Option<&'a str>,
     pub(super) language: Option<&'a str>,
     pub(super) code: Option<&'a str>,
+}
+
+impl<'a> Part<'a> {
+    /// Members come in any order (E16), and the call that the caller must answer is the one.
+    fn provides(&mut self, call: Provider<'a>) {
+        if !matches!(self.what, What::Call(_)) {
+            self.what = What::Provider(call);
+        }
+    }
 }
 
 pub(super) fn read_chunk<'a>(cursor: &mut Cursor<'a>) -> Result<Chunk<'a>, Fault> {
@@ -115,11 +125,7 @@ fn read_part<'a>(cursor: &mut Cursor<'a>) -> Result<Part<'a>, Fault> {
     let mut part = Part::default();
     cursor.members(|cursor, key| {
         match key {
-            b"text" => {
-                if let Some(text) = cursor.text()? {
-                    part.what = What::Text(text);
-                }
-            }
+            b"text" => part.text = cursor.text()?.filter(|text| !text.raw.is_empty()),
             b"thought" => part.thought = cursor.boolean()?,
             b"thoughtSignature" => {
                 part.signature = Some(cursor.raw()?).filter(|raw| !matches!(*raw, "null" | "\"\""));
@@ -128,10 +134,10 @@ fn read_part<'a>(cursor: &mut Cursor<'a>) -> Result<Part<'a>, Fault> {
                 part.what = What::Call(read_call(cursor)?);
             }
             b"executableCode" if cursor.kind()? == Kind::Object => {
-                part.what = What::Provider(read_provider(cursor, "executableCode")?);
+                part.provides(read_provider(cursor, "executableCode")?);
             }
             b"toolCall" if cursor.kind()? == Kind::Object => {
-                part.what = What::Provider(read_provider(cursor, "toolCall")?);
+                part.provides(read_provider(cursor, "toolCall")?);
             }
             _ => cursor.skip()?,
         }

@@ -44,6 +44,31 @@ fn a_call_is_whole_on_arrival_and_keeps_its_id_and_signature() {
 }
 
 #[test]
+fn the_members_of_a_part_come_in_any_order() {
+    let call = r#""functionCall":{"name":"now","args":{}}"#;
+    let code = r#""executableCode":{"language":"PYTHON","code":"1"}"#;
+    let (opens, close) = ("opens name now whole {}", "close Arrival");
+    for (beside, text) in [
+        (r#""text":"""#, None),
+        (r#""text":null"#, None),
+        (r#""text":"Low.""#, Some("Answer Low.")),
+        (r#""thought":false"#, None),
+        (code, None),
+    ] {
+        let expected: Vec<_> = text.into_iter().chain([opens, close]).collect();
+        for part in [
+            format!("{{{call},{beside}}}"),
+            format!("{{{beside},{call}}}"),
+        ] {
+            assert_eq!(says_of_parts(&[&part]), expected, "{part}");
+        }
+    }
+    let run = says_of_parts(&[&format!(r#"{{{code},"text":""}}"#)]);
+    assert_eq!(run, says_of_parts(&[&format!(r#"{{"text":"",{code}}}"#)]));
+    assert!(run[0].contains("provider"), "{run:?}");
+}
+
+#[test]
 fn parallel_calls_of_one_tool_are_told_apart_in_one_chunk_and_in_two() {
     let call = |port: &str| {
         format!(r#"{{"functionCall":{{"name":"tide_height","args":{{"port":"{port}"}}}}}}"#)
