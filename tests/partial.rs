@@ -698,3 +698,32 @@ fn depth_and_digits_survive() {
         ArgumentsState::TooDeep
     );
 }
+
+#[test]
+fn an_escape_that_nothing_can_complete_stops_the_view_at_its_first_wrong_byte() {
+    for (text, at) in [
+        (r#"{"a":"x\u""#, 7),
+        (r#"{"a":"x\u1""#, 7),
+        (r#"{"a":"x\u12g"#, 7),
+        (r#"{"a":"x\u123 "#, 7),
+        (r#"{"a":"\ud83d\ud8z"#, 12),
+        (r#"{"a\u1}"#, 3),
+        (r#""{\"a\":1\uz"#, 9),
+    ] {
+        for pieces in [1, text.len() - 1, text.len()] {
+            let mut buffer = ArgumentsBuffer::new();
+            let mut seen = 0;
+            for piece in text.as_bytes().chunks(pieces) {
+                assert_eq!(buffer.view().state(), PartialState::Reading, "{text}");
+                seen += piece.len();
+                buffer.push(std::str::from_utf8(piece).unwrap());
+            }
+            assert_eq!(seen, text.len());
+            assert_eq!(
+                buffer.view().state(),
+                PartialState::Stopped { at },
+                "{text} in pieces of {pieces}"
+            );
+        }
+    }
+}

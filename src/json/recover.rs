@@ -105,18 +105,12 @@ impl PartialReader {
             .as_deref()
             .map_or(raw, |wrapper| wrapper.inner.as_str());
 
-        let in_text = matches!(core.state, State::Text | State::Key);
         let held = core.held_from(text);
         let mut fault = match progress {
             Progress::Stopped { kind, at } => Some((kind, at)),
-            _ if in_text => core
-                .pending
-                .fault_at_end(text, core.at)
-                .map(|at| (FaultKind::BadEscape, at)),
             _ => None,
         };
-        let inner_fault = matches!(core.state, State::Stopped(..))
-            || (fault.is_some() && progress == Progress::Reading);
+        let inner_fault = matches!(core.state, State::Stopped(..));
         let was = core.before_stop();
         if fault.is_some() && matches!(was, State::Text | State::AfterValue) {
             core.drop_newest(&mut root);

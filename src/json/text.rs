@@ -11,6 +11,8 @@ pub(super) struct Pending {
     /// A high surrogate already read, waiting for its other half; 0 is none.
     high: u16,
     need: usize,
+    /// How much of it was searched for what is no digit.
+    searched: usize,
     /// Bytes looked at more than once, for the test that reading is linear.
     pub(super) reread: usize,
 }
@@ -39,7 +41,7 @@ pub(super) fn read_text(
 ) -> TextStop {
     let bytes = text.as_bytes();
     if bytes.len() < pending.need {
-        return TextStop::Edge;
+        return pending.search(bytes, *at);
     }
     loop {
         if pending.high == 0 {
@@ -73,9 +75,9 @@ pub(super) fn read_text(
                 *at += UNICODE_ESCAPE;
             }
             Escape::Short(need) => {
-                pending.reread += bytes.len() - *at;
                 pending.need = need;
-                return TextStop::Edge;
+                pending.searched = *at;
+                return pending.search(bytes, *at);
             }
             Escape::Bad(kind, at) => return TextStop::Fault(kind, at),
         }
@@ -91,13 +93,17 @@ impl Pending {
         }
     }
 
-    /// The fault already certain in an escape that the end of the text cut: `\u1G` can be continued by nothing.
-    pub(super) fn fault_at_end(self, text: &str, at: usize) -> Option<usize> {
-        let digits = text.as_bytes().get(at..)?.strip_prefix(b"\\u")?;
-        digits
-            .iter()
-            .any(|byte| !byte.is_ascii_hexdigit())
-            .then_some(at)
+    /// Searches what came of the escape at `at`, which the edge cuts: `\u1G` can be continued by nothing. Each byte once.
+    #[cold]
+    fn search(&mut self, bytes: &[u8], at: usize) -> TextStop {
+        self.reread += bytes.len().saturating_sub(self.searched);
+        let digits = bytes.get(self.searched.max(at + 2)..).unwrap_or_default();
+        self.searched = bytes.len();
+        if digits.iter().all(u8::is_ascii_hexdigit) {
+            TextStop::Edge
+        } else {
+            TextStop::Fault(FaultKind::BadEscape, at)
+        }
     }
 }
 
