@@ -10,7 +10,7 @@
 #[path = "common/shared.rs"]
 mod shared;
 
-use callstitch::{Arguments, ArgumentsState, Blank, RepairLevel, Settling};
+use callstitch::{Arguments, ArgumentsState, Blank, FaultKind, ProblemKind, RepairLevel, Settling};
 use serde_json::{Map, Value, json};
 use shared::shared;
 
@@ -424,6 +424,36 @@ fn two_readings_are_refused_at_every_level() {
                 settled.repairs()
             );
         }
+    }
+}
+
+#[test]
+fn what_is_no_json_is_told_from_json_that_is_no_object() {
+    let kind = |text: &str| settle(text, RepairLevel::None).problem().unwrap().kind();
+    for text in ["5", "-1.5e3", "true", " [1] ", "[1", "[{\"a\":1}]", "\"x\""] {
+        assert_eq!(
+            kind(text),
+            ProblemKind::Fault(FaultKind::NotAnObject),
+            "{text}"
+        );
+    }
+    for text in [
+        "foo",
+        "nope",
+        "tomorrow",
+        "f({\"a\":1})",
+        "-x",
+        "-",
+        "5 apples",
+        "[foo]",
+        "nul",
+        "hello",
+    ] {
+        assert_eq!(
+            kind(text),
+            ProblemKind::Fault(FaultKind::Unexpected),
+            "{text}"
+        );
     }
 }
 

@@ -132,6 +132,11 @@ impl PartialReader {
                 dropped_at = dropped_at.map(outer);
                 fault = fault.map(|(kind, at)| (kind, if inner_fault { outer(at) } else { at }));
             }
+        } else if let Some((FaultKind::NotAnObject, at)) = fault
+            && !is_json(text)
+        {
+            // The first byte alone told the reader so.
+            fault = Some((FaultKind::Unexpected, at));
         }
         let end = match fault {
             Some((kind, at)) => End::Fault(kind, at),
@@ -151,6 +156,14 @@ impl PartialReader {
             in_key: core.state == State::Key,
             fidelity: core.fidelity,
         }
+    }
+}
+
+/// Whether the text is JSON, or an array's that was cut. O(n).
+fn is_json(text: &str) -> bool {
+    match serde_json::from_str::<serde::de::IgnoredAny>(text) {
+        Ok(_) => true,
+        Err(error) => error.is_eof() && super::trim(text).starts_with('['),
     }
 }
 
