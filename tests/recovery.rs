@@ -458,6 +458,19 @@ fn what_is_no_json_is_told_from_json_that_is_no_object() {
 }
 
 #[test]
+fn what_a_fault_in_the_string_around_the_object_leaves_out_is_said() {
+    for (text, at) in [("\"{\\\"a\\\":1}\" x", 12), ("\"{\\\"a\\\":[\\q", 9)] {
+        let settled = settle(text, RepairLevel::None);
+        let problem = settled.problem().unwrap();
+        assert_eq!(
+            (problem.at(), problem.dropped_at()),
+            (at, Some(at)),
+            "{text}"
+        );
+    }
+}
+
+#[test]
 fn what_is_cut_stays_cut_whatever_else_is_mended() {
     for (text, want) in [
         ("{'a':'x", json!({"a": "x"})),

@@ -130,7 +130,12 @@ impl PartialReader {
                 let from = raw.find('"').map_or(0, |quote| quote + 1);
                 let outer = |at| WrapperOffsets::new(raw, from).outer(at);
                 dropped_at = dropped_at.map(outer);
-                fault = fault.map(|(kind, at)| (kind, if inner_fault { outer(at) } else { at }));
+                match &mut fault {
+                    Some((_, at)) if inner_fault => *at = outer(*at),
+                    // The string itself is at fault: what it holds is left out from there on.
+                    Some((_, at)) => dropped_at = dropped_at.or(Some(*at)),
+                    None => {}
+                }
             }
         } else if let Some((FaultKind::NotAnObject, at)) = fault
             && !is_json(text)
