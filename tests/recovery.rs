@@ -383,6 +383,8 @@ fn two_readings_are_refused_at_every_level() {
         "{&quot;a&quot;:&quot;b&quot;}",
         "a: 1\nb: 2",
         "a: {\"b\": 1}, c: 2",
+        "{\"a\":\"x\" y\\",
+        "{\"a\":\"x\" y\\u0",
         "A: {\"b\": 1}, C: 2",
         "{\"a\":\"say \"hi\", then go\"}",
         "{\"a\":[\"he \"x\", y\"]}",

@@ -105,6 +105,14 @@ impl Quote {
     }
 }
 
+/// What a string is that the end of the text cuts: a quote taken for content has no end that would confirm it.
+fn cut_after(inner: Option<Inner>) -> Result<Reach, Refused> {
+    match inner {
+        Some(_) => Err(Refused),
+        None => Ok(Reach::Cut),
+    }
+}
+
 impl Rewriter<'_> {
     /// Rewrites the string that begins here, quotes included. Whether it is a key decides what may follow it.
     pub(super) fn string(
@@ -140,9 +148,7 @@ impl Rewriter<'_> {
                         self.end_at(at, out)?;
                         return Ok(Reach::Closed);
                     }
-                    // A quote taken for content, and no end that would confirm it.
-                    _ if inner.is_some() => return Err(Refused),
-                    _ => return Ok(Reach::Cut),
+                    _ => return cut_after(inner),
                 }
             };
             if let Some(length) = quote.closer(self.rest()) {
@@ -189,7 +195,7 @@ impl Rewriter<'_> {
                 }
                 b'\\' => {
                     if self.escape(quote) == Reach::Cut {
-                        return Ok(Reach::Cut);
+                        return cut_after(inner);
                     }
                 }
                 0..=0x1F => self.control(byte),
