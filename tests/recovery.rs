@@ -263,6 +263,7 @@ fn lossless_repairs_reach_every_position() {
             ),
             ("{\\n\\t\"a\":\\n1,\\n}\\n", a()),
             ("{\"a\":\u{a0}1}", a()),
+            ("{a\u{a0}:1}", a()),
             (
                 "{\"a\":[{},],\"b\":{\"c\":[],},}",
                 Some(json!({"a": [{}], "b": {"c": []}})),

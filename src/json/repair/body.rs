@@ -191,7 +191,8 @@ impl Rewriter<'_> {
                     self.at = self.bytes.len();
                     return Ok(Reach::Cut);
                 }
-                Some((_, b':' | b'/' | b'#' | b'\\')) => self.note(RepairKind::BareKey, at),
+                Some((_, b':')) => self.note(RepairKind::BareKey, at),
+                Some(_) if self.starts_gap(self.at) => self.note(RepairKind::BareKey, at),
                 Some((_, b'=')) if self.guess => self.note(RepairKind::BareKey, at),
                 Some(_) => return Err(Refused),
             }

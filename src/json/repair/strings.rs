@@ -319,7 +319,7 @@ impl Rewriter<'_> {
     }
 
     /// Whether, after white space, a comment or a space of another kind stands at `at`.
-    fn starts_gap(&self, at: usize) -> bool {
+    pub(super) fn starts_gap(&self, at: usize) -> bool {
         let Some((at, byte)) = self.next_solid(at) else {
             return false;
         };
