@@ -215,6 +215,20 @@ fn lossless_repairs_reach_every_position() {
             ("Output: {\"a\":1}", a()),
             ("const args = {\"a\":1};", a()),
             ("null {\"a\":1}", a()),
+            ("Let me look, it's `get_tide` (for Oban):\n{\"a\":1}", a()),
+            ("I will call \"get_tide\" with:\n{\"a\":1}", a()),
+            ("好的，我来调用：\n{\"a\":1}", a()),
+            (
+                "**Reason**: it is due (now):\n\n```json\n{\"a\":1}\n```\nNote: it is high.",
+                a(),
+            ),
+            ("Sure <tool_call>{\"a\":1}</tool_call>", a()),
+            ("<think>I should call.</think>\n{\"a\":1}", a()),
+            ("[TOOL_CALLS]get_tide[CALL_ID]9abC0[ARGS]{\"a\":1}", a()),
+            (
+                "<｜tool▁call▁begin｜>function<｜tool▁sep｜>get_tide\n```json\n{\"a\":1}\n```<｜tool▁call▁end｜>",
+                a(),
+            ),
             ("{}{}{\"a\":1}", a()),
             ("{}\n{\"a\":1}{\"a\":1}", a()),
             ("{\"a\":1}\n{\"a\":1}\n{\"a\":1}", a()),
@@ -350,6 +364,8 @@ fn guesses_are_made_only_when_asked_for() {
             Some(json!({"a": null, "b": [1, 2]})),
         ),
         ("[{'a':1}]", a()),
+        ("Result:\n[{\"a\":1}]", a()),
+        ("call([{\"a\":1}])", a()),
         ("\"a\":1}", a()),
         ("\"a\":\"x\",\"b\":[1]", Some(json!({"a": "x", "b": [1]}))),
         ("{\\\"a\\\":\\\"x\\\\ny\\\"}", Some(json!({"a": "x\ny"}))),
@@ -384,6 +400,27 @@ fn two_readings_are_refused_at_every_level() {
         "{&quot;a&quot;:&quot;b&quot;}",
         "a: 1\nb: 2",
         "a: {\"b\": 1}, c: 2",
+        "a: 1, b: {\"x\":1}",
+        "opts: {\"force\": true}",
+        "opts:\n  {\"force\": true}",
+        "path: /tmp/x\nopts: {\"force\": true}",
+        "city: Oban\nunits: metric\nextra: {}",
+        "- 1\n- {\"a\":1}",
+        "name=foo opts={\"a\":1}",
+        "get_tide(port=\"Oban\", options={\"units\":\"m\"})",
+        "get(\"Oban\", {\"a\":1})",
+        "get({\"a\":1}, 2)",
+        "(1, {\"a\":1})",
+        "5 {\"a\":1}",
+        "true\n{\"a\":1}",
+        "<x>Oban</x>{\"a\":1}",
+        "<x>{\"a\":1}</x><y>Oban</y>",
+        "&lt;args&gt;{\"x\":1}&lt;/args&gt;",
+        "{\"x\":1}&lt;/args&gt;",
+        "&quot;a&quot;: {\"x\":1}",
+        "Result: [{\"a\":1}, 5]",
+        "Args: [\"rm\", {\"a\":1}]",
+        "call([{\"a\":1}, 2])",
         "{\"a\":\"x\" y\\",
         "{\"a\":\"x\" y\\u0",
         "A: {\"b\": 1}, C: 2",
@@ -428,6 +465,41 @@ fn two_readings_are_refused_at_every_level() {
             );
         }
     }
+}
+
+/// Wherever a text lost its first bytes, what is left of it holds an object that was a part of it.
+#[test]
+fn no_object_inside_a_text_that_lost_its_head_is_taken_for_the_whole() {
+    let mut heads = 0;
+    for text in [
+        r#"{"path": "/tmp/x", "options": {"force": true}}"#,
+        "{\n \"edits\": [\n {\"old\":\"a\",\"new\":\"b\"}\n ]\n}",
+        "{'tpl':'{}','n':1}",
+        "{'a': 1, 'b': {\"x\":1}}",
+        "{“a”: “x y” , “b” : {“c”: 1}}",
+        "{first: it, second: {x: 1}, third: [{}]}",
+        r#"{"say": "Here you go {}", "n": 1}"#,
+        r#"{"say": "see `{}`, \"or\" f({}) <b>{}</b>", "n": [true, null, {}]}"#,
+        "{\"md\": \"```json\\n{}\\n```\", \"raw\": \"Use:\n```\n{}\n```\"}",
+        "{\"urls\": [\"https://x.y/z\",\n{\"c\": 1}\n]}",
+        "{\"tags\": [\"# x\", [\"[END]\", {}], null, {\"a\": -1.5e3}]}",
+    ] {
+        for (at, _) in text.char_indices().skip(1) {
+            let rest = &text[at..];
+            heads += 1;
+            if rest.trim_start().starts_with('{') {
+                continue; // an object's own brace: nothing says that it was inside another
+            }
+            let settled = settle(rest, RepairLevel::Lossless);
+            assert!(
+                !settled.is_usable(),
+                "{rest}: {} {:?}",
+                settled.to_json(),
+                settled.repairs()
+            );
+        }
+    }
+    assert!(heads > 400, "{heads}");
 }
 
 #[test]
@@ -546,7 +618,8 @@ fn no_prefix_of_a_repairable_text_is_usable_without_a_terminal_signal() {
     for text in [
         "```json\n{'a':\"x\ny\", b: [True, +1, .5, {c: 'd'},], /* e */ \"f\": \"\\d\\ud83d\"} // g\n```",
         "\"{'a':[1,{'b':\\\"c\\\"}],}\"",
-        "Call: {“a”:“b”,c:None}}",
+        "Call: {“a”:“b”,c:None}",
+        "<tool_call>{“a”:“b”,c:None}}",
         "null{a:{b:'c'},d:'e'}",
     ] {
         for repair in [RepairLevel::Lossless, RepairLevel::Guess] {

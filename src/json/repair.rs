@@ -7,6 +7,7 @@
 
 mod body;
 mod envelope;
+mod prose;
 mod strings;
 mod values;
 

@@ -2,6 +2,7 @@
 
 use super::super::recover::WrapperOffsets;
 use super::super::{is_space, object, trim};
+use super::prose::{Lead, has_html_escape, is_name, is_prose, lead};
 use super::{
     Mended, Reach, Refused, Repair, RepairKind, Rewriter, comment_length, is_odd_space, unescape,
 };
@@ -10,15 +11,15 @@ use serde_json::{Map, Value};
 /// What was found before the object, which decides what may follow it.
 #[derive(Debug, Default)]
 struct Before {
-    /// A fence or prose: prose may follow.
-    prose: bool,
-    /// `name:` on the object's own line; it might be a key.
+    /// Words: prose may follow.
+    words: bool,
+    /// A fence: prose may follow.
+    fence: bool,
+    /// `name:`, which might be a key.
     label: bool,
     array: bool,
     call: bool,
     quote: Option<u8>,
-    /// Where the next brace is; looked for once, however many words and fences stand before it.
-    brace: Option<usize>,
 }
 
 /// The longest tag or control token that is taken for one.
@@ -63,9 +64,13 @@ impl Rewriter<'_> {
             }
             if let Some(length) = fence_length(rest) {
                 self.note(RepairKind::Fence, at);
-                before.prose = true;
+                before.fence = true;
                 self.at += length;
             } else if let Some(length) = tag_length(rest) {
+                // `<city>Oban</city>`: words between tags are an argument, unless they are a thought.
+                if before.words && rest.starts_with("</") && !closes_thought(rest) {
+                    return Err(Refused);
+                }
                 self.note(RepairKind::ControlToken, at);
                 self.at += length;
             } else if byte == b'[' {
@@ -78,9 +83,7 @@ impl Rewriter<'_> {
                 } else {
                     Err(Refused)
                 };
-            } else if matches!(byte, b'\'' | b'`')
-                && trim(rest.get(1..).unwrap_or_default()).starts_with('{')
-            {
+            } else if opens_around(rest) {
                 self.note(RepairKind::Unwrapped, at);
                 before.quote = Some(byte);
                 self.at += 1;
@@ -119,17 +122,19 @@ impl Rewriter<'_> {
         }
     }
 
-    /// Skips words before the object: `null`, a function's name, the word `json`, a sentence.
+    /// Skips words before the object: `null`, a function's name, the word `json`, a sentence. They end at whatever else may
+    /// stand there.
     fn words(&mut self, before: &mut Before) -> Result<(), Refused> {
         let (at, rest) = (self.at, self.rest());
-        let brace = match before.brace.and_then(|brace| brace.checked_sub(at)) {
-            Some(brace) => brace,
-            None => memchr::memchr(b'{', rest.as_bytes()).ok_or(Refused)?,
+        let stops = |(at, byte): (usize, u8)| match byte {
+            b'{' | b'[' | b'<' => true,
+            b'`' | b'~' => rest
+                .get(at..)
+                .is_some_and(|rest| fence_length(rest).is_some() || opens_around(rest)),
+            _ => false,
         };
-        before.brace = Some(at + brace);
-        let words = rest.get(..brace).ok_or(Refused)?;
-        let fence = memchr::memmem::find(words.as_bytes(), b"```").unwrap_or(brace);
-        let words = words.get(..fence).ok_or(Refused)?;
+        let end = rest.bytes().enumerate().position(stops).ok_or(Refused)?;
+        let words = rest.get(..end).ok_or(Refused)?;
         let said = trim(words);
         self.at += words.len();
         if said == "null" {
@@ -137,44 +142,34 @@ impl Rewriter<'_> {
             return Ok(());
         }
         if let Some(name) = said.strip_suffix('(').map(str::trim_end)
-            && !name.is_empty()
-            && name
-                .chars()
-                .all(|c| c.is_alphanumeric() || matches!(c, '_' | '.' | '$' | '-'))
+            && is_name(name)
         {
             self.note(RepairKind::Jsonp, at);
             before.call = true;
             return Ok(());
         }
-        // A closer before any opener, or a key and its colon, is no prose.
-        let structure = words.contains('}')
-            || words
-                .split('"')
-                .skip(2)
-                .step_by(2)
-                .any(|after| trim(after).starts_with(':'));
-        if structure
-            || said.starts_with(|c: char| {
-                c.is_ascii_digit() || matches!(c, '-' | ',' | ':' | ']' | ')')
-            })
-        {
-            return Err(Refused);
-        }
-        let on_this_line = !words.ends_with('\n') && fence >= brace;
-        if said.ends_with(':') && on_this_line {
-            before.label = true;
-            // One word and a colon might be a key without quotes around; "Output:" hardly.
-            if !said.contains(char::is_whitespace) && !said.starts_with(char::is_uppercase) {
-                self.guess(RepairKind::TrailingText, at)?;
-            }
+        let before_fence = fence_length(self.rest()).is_some();
+        match lead(words, before_fence) {
+            Lead::Prose => {}
+            Lead::Label => before.label = true,
+            Lead::Other => return Err(Refused),
         }
         self.note(RepairKind::Prose, at);
-        before.prose = true;
+        before.words = true;
         Ok(())
     }
 
     /// Rewrites the object, what follows it, and further objects where all are one.
     fn objects(&mut self, before: &Before) -> Result<Reach, Refused> {
+        // What the object was in may be hidden by words, a comment (`//` of an address), an array, a quote. A closer too many
+        // is then that of the object's container.
+        let inside = before.words
+            || before.array
+            || before.quote.is_some()
+            || self
+                .repairs
+                .iter()
+                .any(|repair| repair.kind == RepairKind::Comment);
         let mut first_at = self.at;
         if self.object()? == Reach::Cut {
             return Ok(Reach::Cut);
@@ -232,7 +227,7 @@ impl Rewriter<'_> {
                 self.note(RepairKind::TrailingPunctuation, at);
                 self.at += 1;
             } else if matches!(byte, b'}' | b']' | b')') || matches!(trim(rest), "\"" | "'" | "`") {
-                if self.body.wrong_closer {
+                if self.body.wrong_closer || inside {
                     return Err(Refused);
                 }
                 brace_due &= byte != b'}';
@@ -249,26 +244,30 @@ impl Rewriter<'_> {
         }
     }
 
-    /// Other text after the object. After prose or a fence it is prose; else it is dropped only by guess.
+    /// Other text after the object. After words or a fence it may be prose; else it is dropped only by guess.
     fn tail(&mut self, before: &Before) -> Result<(), Refused> {
         let (at, rest) = (self.at, self.rest());
-        // A brace or a second fence may be another call; a quote may be one that was taken for the end of a string.
-        let doubtful = rest.contains('{')
-            || if before.prose {
-                rest.contains("```")
-            } else {
-                rest.contains(['"', '['])
-            };
         let punctuated = self
             .repairs
             .last()
             .is_some_and(|last| last.kind == RepairKind::TrailingPunctuation);
-        if doubtful || (before.label && punctuated) {
+        // After a comma it is the next of what the object was one of.
+        if before.call || (punctuated && before.words) {
             return Err(Refused);
         }
-        if before.prose && !before.label {
+        let prose_before = (before.words || before.fence) && !before.label;
+        if prose_before && is_prose(rest.trim(), before.fence) {
             self.note(RepairKind::Prose, at);
         } else {
+            // A bracket, a tag or a second fence may be of another call or of what the object was in; a quote may be one
+            // that was taken for the end of a string.
+            let doubtful = rest.contains(['{', '}', '[', ']', '"'])
+                || rest.contains("```")
+                || rest.contains("</")
+                || has_html_escape(rest);
+            if doubtful {
+                return Err(Refused);
+            }
             self.guess(RepairKind::TrailingText, at)?;
         }
         self.at = self.bytes.len();
@@ -365,6 +364,22 @@ impl Rewriter<'_> {
             in_key,
         ))
     }
+}
+
+/// Whether the text begins with a quote or backtick around an object.
+fn opens_around(text: &str) -> bool {
+    text.strip_prefix(['\'', '`']).is_some_and(|inside| {
+        inside
+            .trim_start_matches([' ', '\t', '\n', '\r'])
+            .starts_with('{')
+    })
+}
+
+/// Whether the closing tag here ends what a model thought before it called.
+fn closes_thought(text: &str) -> bool {
+    ["</think>", "</thinking>"]
+        .iter()
+        .any(|tag| text.starts_with(tag))
 }
 
 /// The length of a fence and its language word.
