@@ -1,12 +1,12 @@
 //! What stands around the object: fences, tags, prose, placeholders, a string, a second object.
 
 use super::super::recover::WrapperOffsets;
-use super::super::{is_space, object, trim};
+use super::super::{is_space, trim};
 use super::prose::{Lead, has_html_escape, is_name, is_prose, lead};
+use super::values::spelled;
 use super::{
     Mended, Reach, Refused, Repair, RepairKind, Rewriter, comment_length, is_odd_space, unescape,
 };
-use serde_json::{Map, Value};
 
 /// What was found before the object, which decides what may follow it.
 #[derive(Debug, Default)]
@@ -175,7 +175,7 @@ impl Rewriter<'_> {
             return Ok(Reach::Cut);
         }
         let mut brace_due = self.body.doubled;
-        let mut held: Option<Map<String, Value>> = None;
+        let mut held = None;
         let mut wrapper_open = before.array;
         loop {
             self.padding();
@@ -187,23 +187,25 @@ impl Rewriter<'_> {
                 }
                 let first = match held.take() {
                     Some(first) => first,
-                    None => object(&self.out).ok_or(Refused)?,
+                    None => spelled(&self.out).ok_or(Refused)?,
                 };
                 let kept = std::mem::take(&mut self.out);
                 let reach = self.object()?;
-                if first.is_empty() && trim(&self.out).len() > 2 {
+                let second = if reach == Reach::Closed {
+                    spelled(&self.out)
+                } else {
+                    None
+                };
+                let stated = second
+                    .as_ref()
+                    .map_or(trim(&self.out).len() > 2, |second| !second.is_empty());
+                if first.is_empty() && stated {
                     self.note(RepairKind::Placeholder, first_at);
                     first_at = at;
                     if reach == Reach::Cut {
                         return Ok(Reach::Cut);
                     }
-                    continue;
-                }
-                let second = object(&self.out).ok_or(Refused)?;
-                if first.is_empty() && !second.is_empty() {
-                    self.note(RepairKind::Placeholder, first_at);
-                    first_at = at;
-                } else if first == second {
+                } else if Some(&first) == second.as_ref() {
                     self.note(RepairKind::Restated, at);
                     self.out = kept;
                     held = Some(first);
