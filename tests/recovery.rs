@@ -553,6 +553,27 @@ fn what_a_fault_in_the_string_around_the_object_leaves_out_is_said() {
 }
 
 #[test]
+fn where_a_second_object_starts_is_said_though_the_first_needs_mending() {
+    for (text, at) in [
+        ("{\"a\":1}{\"b\":2}", 7),
+        ("{\"a\":1,}{\"b\":2}", 8),
+        ("{'a':1}\n{'b':2}", 8),
+        ("{'a':1}{\"b\":", 7),
+        ("{'a':1}{'a':1}{'b':2}", 14),
+        ("{\"a\":1,}</t><t>{\"b\":2}", 15),
+        ("\"{'a':1}{'b':2}\"", 8),
+    ] {
+        let problem = settle(text, RepairLevel::Lossless);
+        let problem = problem.problem().unwrap();
+        assert_eq!(problem.second_object(), Some(at), "{text}");
+    }
+    for text in ["{'a':1} 'b'", "{'a':1}{'a':1} 'b'", "[{'a':1},{'b':2}]"] {
+        let settled = settle(text, RepairLevel::Lossless);
+        assert_eq!(settled.problem().unwrap().second_object(), None, "{text}");
+    }
+}
+
+#[test]
 fn what_is_cut_stays_cut_whatever_else_is_mended() {
     for (text, want) in [
         ("{'a':'x", json!({"a": "x"})),

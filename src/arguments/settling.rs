@@ -186,13 +186,23 @@ impl Arguments {
                 Self::flagged(text, None, ended, Vec::new(), depth)
             }
             End::Cut if !guess_key => Self::flagged(text, None, ended, Vec::new(), depth),
-            _ => Self::repaired(&text, settling, depth, ended.end == End::Cut)
-                .unwrap_or_else(|| Self::flagged(text, None, ended, Vec::new(), depth)),
+            _ => match Self::repaired(&text, settling, depth, ended.end == End::Cut) {
+                Ok(repaired) => repaired,
+                Err(second) => {
+                    let flagged = Self::flagged(text, None, ended, Vec::new(), depth);
+                    flagged.with_second_object(second)
+                }
+            },
         }
     }
 
-    /// The repair ladder's reading of a malformed text, if it has one.
-    fn repaired(text: &str, settling: &Settling, depth: usize, cut_key: bool) -> Option<Self> {
+    /// The repair ladder's reading of a malformed text, or where the second object begins for which it has none.
+    fn repaired(
+        text: &str,
+        settling: &Settling,
+        depth: usize,
+        cut_key: bool,
+    ) -> Result<Self, Option<usize>> {
         let ended_by_itself = settling.blank == Blank::Object;
         let mended = json::repair(text, settling.repair, ended_by_itself, cut_key)?;
         let ended = json::recover(&mended.text, depth);
@@ -200,7 +210,7 @@ impl Arguments {
         match ended.end {
             End::Whole if !mended.cut => {
                 let state = ArgumentsState::Repaired;
-                Some(Self::usable(raw, Some(mended.text), state, mended.repairs))
+                Ok(Self::usable(raw, Some(mended.text), state, mended.repairs))
             }
             // What was mended is still cut, and says so. Its offsets are those of the mended text, and are not kept.
             End::Whole | End::Cut => {
@@ -209,7 +219,7 @@ impl Arguments {
                     dropped_at: None,
                     ..ended
                 };
-                Some(Self::flagged(
+                Ok(Self::flagged(
                     raw,
                     Some(mended.text),
                     ended,
@@ -219,7 +229,7 @@ impl Arguments {
             }
             End::Fault(FaultKind::TooDeep, at) => {
                 let end = End::Fault(FaultKind::TooDeep, at.min(raw.len()));
-                Some(Self::flagged(
+                Ok(Self::flagged(
                     raw,
                     Some(mended.text),
                     json::Ended {
@@ -231,7 +241,7 @@ impl Arguments {
                     depth,
                 ))
             }
-            End::Fault(..) => None,
+            End::Fault(..) => Err(None),
         }
     }
 
@@ -279,6 +289,15 @@ impl Arguments {
             repairs,
             problem: Some(Box::new(problem)),
         }
+    }
+
+    /// Says where a second object begins, if the strict reader did not come so far: the first may need mending.
+    fn with_second_object(mut self, at: Option<usize>) -> Self {
+        if let Some(problem) = self.problem.take() {
+            let at = problem.second_object().or(at);
+            self.problem = Some(Box::new(problem.with_second_object(at)));
+        }
+        self
     }
 
     /// The reading chosen by a room that saw the fragments and not only their sum: `raw` as sent, `chosen` one object's

@@ -256,36 +256,43 @@ enum Reach {
 
 /// Mends a malformed text as far as `level` allows. `ended_by_itself`: the turn ended properly, so what is missing at the
 /// end may be a fault and not a cut. `cut_key`: the text is JSON cut inside a key; only a missing quote is looked for.
-/// `None`: refused. O(n), no recursion on depth.
+/// Refused, it says where a second object begins, if that is why. O(n), no recursion on depth.
 pub(crate) fn repair(
     text: &str,
     level: RepairLevel,
     ended_by_itself: bool,
     cut_key: bool,
-) -> Option<Mended> {
+) -> Result<Mended, Option<usize>> {
+    let mut second_object = None;
+    let mut pass = |guess| {
+        let mut rewriter = Rewriter::new(text, guess, ended_by_itself);
+        let mended = rewriter.mend().ok();
+        if mended.is_none() {
+            second_object = rewriter.second_object.or(second_object);
+        }
+        mended
+    };
     let guess = level == RepairLevel::Guess;
-    if level == RepairLevel::None || (cut_key && !guess) {
-        return None;
-    }
-    let lossless = if cut_key {
+    let lossless = if cut_key || level == RepairLevel::None {
         None
     } else {
-        Rewriter::new(text, false, ended_by_itself).mend().ok()
+        pass(false)
     };
-    match lossless {
+    let mended = match lossless {
         Some((mended, false)) => Some(mended),
         lossless if !guess => lossless.map(|(mended, _)| mended),
-        lossless => match Rewriter::new(text, true, ended_by_itself).mend() {
+        lossless => match pass(true) {
             // Text that ends inside a key may have lost that key's quote; a guess counts only if it explains the text.
-            Ok((guessed, _)) if lossless.is_none() && !cut_key => Some(guessed),
-            Ok((guessed, _))
+            Some((guessed, _)) if lossless.is_none() && !cut_key => Some(guessed),
+            Some((guessed, _))
                 if serde_json::from_str::<serde::de::IgnoredAny>(&guessed.text).is_ok() =>
             {
                 Some(guessed)
             }
             _ => lossless.map(|(mended, _)| mended),
         },
-    }
+    };
+    mended.ok_or(second_object)
 }
 
 /// One pass over one text. `at` is the first byte not read; what was read is in `out`, as JSON.
@@ -299,6 +306,8 @@ struct Rewriter<'t> {
     repairs: Vec<Repair>,
     /// A guess was made about where a string ends, which only the end of the object can confirm.
     unsure: bool,
+    /// Where the object begins that is read after the first; kept where the text is refused for it.
+    second_object: Option<usize>,
     body: body::Body,
 }
 
@@ -315,6 +324,7 @@ impl<'t> Rewriter<'t> {
             ended_by_itself,
             repairs: Vec::new(),
             unsure: false,
+            second_object: None,
             body,
         }
     }

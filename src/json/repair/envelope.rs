@@ -27,7 +27,7 @@ const TAG_BYTES: usize = 128;
 
 impl Rewriter<'_> {
     /// Rewrites the whole text. With it, whether the text ended inside a key.
-    pub(super) fn mend(mut self) -> Result<(Mended, bool), Refused> {
+    pub(super) fn mend(&mut self) -> Result<(Mended, bool), Refused> {
         let mut before = Before::default();
         self.before(&mut before)?;
         if self.peek() == Some(b'"') {
@@ -41,16 +41,17 @@ impl Rewriter<'_> {
             return self.escaped_text();
         }
         let reach = self.objects(&before)?;
-        let (text, repairs) = (self.out, self.repairs);
-        let in_key = reach == Reach::Cut && self.body.in_key;
-        Ok((
-            Mended {
-                text,
-                repairs,
-                cut: false,
-            },
-            in_key,
-        ))
+        Ok(self.mended(reach))
+    }
+
+    /// What was written, once the text was read to its end.
+    fn mended(&mut self, reach: Reach) -> (Mended, bool) {
+        let mended = Mended {
+            text: std::mem::take(&mut self.out),
+            repairs: std::mem::take(&mut self.repairs),
+            cut: false,
+        };
+        (mended, reach == Reach::Cut && self.body.in_key)
     }
 
     /// Skips what stands before the object, up to its brace (or a quote that may hold it).
@@ -190,6 +191,7 @@ impl Rewriter<'_> {
                     None => spelled(&self.out).ok_or(Refused)?,
                 };
                 let kept = std::mem::take(&mut self.out);
+                self.second_object = Some(at);
                 let reach = self.object()?;
                 let second = if reach == Reach::Closed {
                     spelled(&self.out)
@@ -212,6 +214,7 @@ impl Rewriter<'_> {
                 } else {
                     return Err(Refused);
                 }
+                self.second_object = None;
                 continue;
             }
             if byte == b']' && wrapper_open {
@@ -277,7 +280,7 @@ impl Rewriter<'_> {
     }
 
     /// A JSON string around the object, malformed itself or holding malformed text; or braces missing around members.
-    fn string_around(mut self) -> Result<(Mended, bool), Refused> {
+    fn string_around(&mut self) -> Result<(Mended, bool), Refused> {
         let at = self.at;
         let (inner, close) = unescape(self.text.get(at + 1..).ok_or(Refused)?);
         let after = close.map_or(self.bytes.len(), |close| at + 2 + close);
@@ -286,15 +289,7 @@ impl Rewriter<'_> {
                 self.guess(RepairKind::MissingBraces, at)?;
                 self.body.braceless = true;
                 let reach = self.objects(&Before::default())?;
-                let in_key = reach == Reach::Cut && self.body.in_key;
-                return Ok((
-                    Mended {
-                        text: self.out,
-                        repairs: self.repairs,
-                        cut: false,
-                    },
-                    in_key,
-                ));
+                return Ok(self.mended(reach));
             }
             return Err(Refused);
         }
@@ -309,7 +304,7 @@ impl Rewriter<'_> {
     }
 
     /// Text escaped as for a string, without the quotes around it.
-    fn escaped_text(mut self) -> Result<(Mended, bool), Refused> {
+    fn escaped_text(&mut self) -> Result<(Mended, bool), Refused> {
         self.guess(RepairKind::EscapedText, self.at)?;
         let (inner, quote) = unescape(self.rest());
         if quote.is_some() {
@@ -326,20 +321,15 @@ impl Rewriter<'_> {
     }
 
     /// What a layer of escaping held: as it is where it is JSON or a prefix of it, else mended by the same pass.
-    fn inner(mut self, inner: String, from: usize, cut: bool) -> Result<(Mended, bool), Refused> {
+    fn inner(&mut self, inner: String, from: usize, cut: bool) -> Result<(Mended, bool), Refused> {
         use super::super::recover::{End, recover};
         if trim(&inner).starts_with("{\\\"") {
             return Err(Refused);
         }
         if !matches!(recover(&inner, super::super::MAX_DEPTH).end, End::Fault(..)) {
-            return Ok((
-                Mended {
-                    text: inner,
-                    repairs: self.repairs,
-                    cut,
-                },
-                false,
-            ));
+            self.out = inner;
+            let (mended, _) = self.mended(Reach::Closed);
+            return Ok((Mended { cut, ..mended }, false));
         }
         let mut again = Rewriter::new(&inner, self.guess, self.ended_by_itself && !cut);
         let mut before = Before::default();
@@ -347,24 +337,21 @@ impl Rewriter<'_> {
         if again.peek() != Some(b'{') {
             return Err(Refused);
         }
-        let reach = again.objects(&before)?;
-        let mut repairs = again.repairs;
-        repairs.sort_by_key(|repair| repair.at);
         let mut offsets = WrapperOffsets::new(self.text, from);
-        self.repairs.extend(repairs.iter().map(|repair| Repair {
-            kind: repair.kind,
-            at: offsets.outer(repair.at),
-        }));
+        let Ok(reach) = again.objects(&before) else {
+            self.second_object = again.second_object.map(|at| offsets.outer(at));
+            return Err(Refused);
+        };
+        again.repairs.sort_by_key(|repair| repair.at);
+        self.repairs
+            .extend(again.repairs.iter().map(|repair| Repair {
+                kind: repair.kind,
+                at: offsets.outer(repair.at),
+            }));
         self.repairs.truncate(Repair::LISTED);
-        let in_key = reach == Reach::Cut && again.body.in_key;
-        Ok((
-            Mended {
-                text: again.out,
-                repairs: self.repairs,
-                cut,
-            },
-            in_key,
-        ))
+        again.repairs = std::mem::take(&mut self.repairs);
+        let (mended, in_key) = again.mended(reach);
+        Ok((Mended { cut, ..mended }, in_key))
     }
 }
 
