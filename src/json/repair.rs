@@ -175,7 +175,7 @@ repair_kinds! {
     MissingZero "missing-zero" Lossless,
     /// Escaped white space between tokens.
     EscapedSpace "escaped-space" Lossless,
-    /// The last brace is missing from a text whose keys show that it is not JSON cut short.
+    /// The last brace is missing from a text of one member whose key shows that it is not JSON cut short.
     MissingBrace "missing-brace" Lossless,
     /// Quotes inside a string that are content.
     InnerQuotes "inner-quotes" Guess,
@@ -306,6 +306,8 @@ struct Rewriter<'t> {
     repairs: Vec<Repair>,
     /// A guess was made about where a string ends, which only the end of the object can confirm.
     unsure: bool,
+    /// The text is what a string around it held.
+    wrapped: bool,
     /// Where the object begins that is read after the first; kept where the text is refused for it.
     second_object: Option<usize>,
     body: body::Body,
@@ -324,6 +326,7 @@ impl<'t> Rewriter<'t> {
             ended_by_itself,
             repairs: Vec::new(),
             unsure: false,
+            wrapped: false,
             second_object: None,
             body,
         }

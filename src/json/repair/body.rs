@@ -1,7 +1,7 @@
 //! The object itself: containers, separators, closers.
 
 use super::strings::Quote;
-use super::{Reach, Refused, RepairKind, Rewriter};
+use super::{Reach, Refused, Repair, RepairKind, Rewriter};
 
 /// What is due next.
 ///
@@ -112,7 +112,14 @@ impl Rewriter<'_> {
             self.out.push_str(" }");
             return Ok(Reach::Closed);
         }
-        if outermost && self.body.dialect && matches!(self.body.last, Last::String(_)) {
+        // `{a:"b"` is that one member and no more is known of it; with another, or anything around, it may be cut as any text.
+        let lone = self.body.dialect
+            && matches!(self.body.last, Last::String(_))
+            && self.body.comma.is_none()
+            && !self.wrapped
+            && self.second_object.is_none();
+        let only_that = |repair: &Repair| repair.kind == RepairKind::BareKey;
+        if outermost && lone && self.repairs.iter().all(only_that) {
             self.note(RepairKind::MissingBrace, self.at);
             self.out.push('}');
             return Ok(Reach::Closed);

@@ -332,6 +332,7 @@ impl Rewriter<'_> {
             return Ok((Mended { cut, ..mended }, false));
         }
         let mut again = Rewriter::new(&inner, self.guess, self.ended_by_itself && !cut);
+        again.wrapped = true;
         let mut before = Before::default();
         again.before(&mut before)?;
         if again.peek() != Some(b'{') {
