@@ -510,6 +510,27 @@ fn no_object_inside_a_text_that_lost_its_head_is_taken_for_the_whole() {
 }
 
 #[test]
+fn where_a_second_object_starts_is_said_though_the_first_needs_mending() {
+    for (text, at) in [
+        ("{\"a\":1}{\"b\":2}", 7),
+        ("{\"a\":1,}{\"b\":2}", 8),
+        ("{'a':1}\n{'b':2}", 8),
+        ("{'a':1}{\"b\":", 7),
+        ("{'a':1}{'a':1}{'b':2}", 14),
+        ("{\"a\":1,}</t><t>{\"b\":2}", 15),
+        ("\"{'a':1}{'b':2}\"", 8),
+    ] {
+        let problem = settle(text, RepairLevel::Lossless);
+        let problem = problem.problem().unwrap();
+        assert_eq!(problem.second_object(), Some(at), "{text}");
+    }
+    for text in ["{'a':1} 'b'", "{'a':1}{'a':1} 'b'", "[{'a':1},{'b':2}]"] {
+        let settled = settle(text, RepairLevel::Lossless);
+        assert_eq!(settled.problem().unwrap().second_object(), None, "{text}");
+    }
+}
+
+#[test]
 fn what_is_no_json_is_told_from_json_that_is_no_object() {
     let kind = |text: &str| settle(text, RepairLevel::None).problem().unwrap().kind();
     for text in ["5", "-1.5e3", "true", " [1] ", "[1", "[{\"a\":1}]", "\"x\""] {
@@ -553,23 +574,19 @@ fn what_a_fault_in_the_string_around_the_object_leaves_out_is_said() {
 }
 
 #[test]
-fn where_a_second_object_starts_is_said_though_the_first_needs_mending() {
-    for (text, at) in [
-        ("{\"a\":1}{\"b\":2}", 7),
-        ("{\"a\":1,}{\"b\":2}", 8),
-        ("{'a':1}\n{'b':2}", 8),
-        ("{'a':1}{\"b\":", 7),
-        ("{'a':1}{'a':1}{'b':2}", 14),
-        ("{\"a\":1,}</t><t>{\"b\":2}", 15),
-        ("\"{'a':1}{'b':2}\"", 8),
+fn repairs_are_listed_in_the_order_of_the_text() {
+    for text in [
+        "{\"a\":\"x\",\u{a0}}",
+        "{}{\"a\":\"x\",}",
+        "\"{'a':1, /* b */}\"",
     ] {
-        let problem = settle(text, RepairLevel::Lossless);
-        let problem = problem.problem().unwrap();
-        assert_eq!(problem.second_object(), Some(at), "{text}");
-    }
-    for text in ["{'a':1} 'b'", "{'a':1}{'a':1} 'b'", "[{'a':1},{'b':2}]"] {
         let settled = settle(text, RepairLevel::Lossless);
-        assert_eq!(settled.problem().unwrap().second_object(), None, "{text}");
+        assert!(settled.repairs().len() > 1, "{text}");
+        assert!(
+            settled.repairs().is_sorted_by_key(|repair| repair.at),
+            "{text}: {:?}",
+            settled.repairs()
+        );
     }
 }
 

@@ -292,7 +292,9 @@ pub(crate) fn repair(
             _ => lossless.map(|(mended, _)| mended),
         },
     };
-    mended.ok_or(second_object)
+    let mut mended = mended.ok_or(second_object)?;
+    mended.repairs.sort_by_key(|repair| repair.at);
+    Ok(mended)
 }
 
 /// One pass over one text. `at` is the first byte not read; what was read is in `out`, as JSON.
