@@ -512,7 +512,7 @@ pub enum Delta<'a> {
     },
     /// Text between events that is no event: a proxy's message. Remembered for the message of a truncated end.
     Stray {
-        /// The text, cut short.
+        /// The text, cut short; its length alone if it may be a part of a document.
         text: &'a str,
     },
     /// A liberty the wire took that the decoder saw.

@@ -352,6 +352,7 @@ pub(crate) fn report(data: &str, code: Option<&str>, last: bool, sink: &mut dyn 
     };
     let message = match error {
         Value::String(message) => message.clone(),
+        Value::Number(number) => number.to_string(),
         _ => text("message")
             .or_else(|| text("detail"))
             .unwrap_or_else(|| said(&error.to_string()).into_owned()),
@@ -416,21 +417,30 @@ fn message_value(data: &str) -> Option<Value> {
         .flatten()
 }
 
-/// What a server said in words, cut short. Text that is JSON, or a piece of it, may hold the user's data and is not quoted.
+/// What a server said in words, cut short. What may be JSON, or a piece of it, may hold the user's data and is not quoted: it begins
+/// as no word does, or has an escape, a lone quote, or a quote where JSON has them.
 fn words(text: &str) -> Option<&str> {
     const MARKS: [char; 6] = ['{', '}', '[', ']', ':', ','];
+    let status = |c: char| c.is_ascii_digit() || c == ' ';
+    let word = text.trim().trim_start_matches(status);
+    let is_word = word.starts_with(|c: char| c.is_alphabetic() || c == '<');
     let mut quoted = text.split('"').map(str::trim).peekable();
-    let is_json = text.trim_start().starts_with(['{', '[', '"'])
-        || text.contains('\\')
+    let is_json = text.contains('\\')
         || text.matches('"').count() % 2 == 1
         || std::iter::from_fn(|| Some((quoted.next()?, *quoted.peek()?)))
             .any(|(before, after)| before.ends_with(MARKS) || after.starts_with(MARKS));
-    (!is_json).then(|| shortened(text))
+    (is_word && !is_json).then(|| shortened(text))
 }
 
 /// The words, or what there is in their place.
 fn said(text: &str) -> Cow<'_, str> {
-    let bytes = || Cow::Owned(format!("{} bytes of JSON", text.trim().len()));
+    let text = text.trim();
+    let kind = match text.as_bytes() {
+        [] => return Cow::Borrowed(""),
+        [b'{' | b'[', ..] => "JSON",
+        _ => "text",
+    };
+    let bytes = || Cow::Owned(format!("{} bytes of {kind}", text.len()));
     words(text).map_or_else(bytes, Cow::Borrowed)
 }
 

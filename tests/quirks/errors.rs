@@ -1,8 +1,9 @@
 //! WIRE_FORMATS 9.7: errors in a running stream, shape by shape. The open call is flagged, then the error is the last word.
 
-use callstitch::{CallState, End, ErrorKind};
-use serde_json::json;
+use callstitch::{CallState, End, ErrorKind, WireFormat};
+use serde_json::{Value, json};
 
+use super::support::run::{both, run};
 use super::support::wire::{DONE, choices, data, delta, opening};
 use super::{Run, chat};
 
@@ -179,4 +180,79 @@ fn whole_calls_stand_beside_an_error() {
     );
     let states: Vec<_> = run.calls.iter().map(|call| call.state()).collect();
     assert_eq!(states, [CallState::Whole, CallState::Truncated]);
+}
+
+/// The formats of server-sent events.
+const SSE: [WireFormat; 7] = [
+    WireFormat::OpenAiChat,
+    WireFormat::OpenAiResponses,
+    WireFormat::Anthropic,
+    WireFormat::Gemini,
+    WireFormat::GeminiInteractions,
+    WireFormat::Cohere,
+    WireFormat::Mistral,
+];
+
+/// What an error says in all its ways.
+fn shown(run: &Run) -> String {
+    let error = run.error.as_ref();
+    let display = error.map(|error| format!("{error} {}", error.message()));
+    format!("{display:?} {error:?} {:?}", run.anomalies)
+}
+
+#[test]
+fn an_error_shows_no_text_that_may_be_a_part_of_a_document() {
+    let call = json!({"function": {"name": "pay", "arguments": "{\"pin\":\"SECRET77\",\"n\":[\"SECRET77\"]}"}});
+    let answer = json!({"choices": [{"message": {"tool_calls": [call]}}]});
+    let pretty = serde_json::to_string_pretty(&answer).unwrap();
+    let answer = answer.to_string();
+    let piece = data(&answer.parse::<Value>().unwrap());
+    for format in SSE {
+        for body in [
+            answer.clone(),
+            pretty.clone(),
+            format!("{answer}\n"),
+            format!("{piece}{answer}\n"),
+        ] {
+            assert!(!shown(&both(format, body)).contains("SECRET77"), "{format}");
+        }
+    }
+    for cut in 0..answer.len() {
+        let (a, b) = answer.split_at(cut);
+        let half = opening(0, "call_1", "pay", "{");
+        for body in [
+            format!("{half}data: {a}\n{b}\n\n"),
+            format!("{half}{b}\n"),
+            format!("{half}data: {b}\n\n{DONE}"),
+            format!("{half}data: {a}\n\n{DONE}"),
+            format!("{half}event: error\ndata: {b}\n\n{DONE}"),
+            format!(
+                "{half}event: error\ndata: {}\n\n{DONE}",
+                b.replace(':', " : ")
+            ),
+        ] {
+            let said = run(WireFormat::OpenAiChat, [body.as_bytes()]);
+            assert!(!shown(&said).contains("SECRET77"), "{body}");
+        }
+    }
+}
+
+#[test]
+fn an_error_shows_a_servers_words() {
+    let half = opening(0, "call_1", "pay", "{");
+    for words in [
+        "upstream error: read ECONNRESET",
+        "502 Bad Gateway",
+        "<html><body class=\"page\">Bad Gateway</body></html>",
+        "model \"tide\" was not found",
+    ] {
+        for body in [
+            format!("{half}{words}\n"),
+            format!("{half}data: {words}\n\n{DONE}"),
+            format!("{half}event: error\ndata: {words}\n\n{DONE}"),
+        ] {
+            let run = chat(body);
+            assert!(run.error().message().ends_with(words), "{}", run.error());
+        }
+    }
 }
