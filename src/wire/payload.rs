@@ -304,12 +304,28 @@ fn undecodable(data: &str, place: Place, sink: &mut dyn DeltaSink) {
     sink.delta(&Delta::Undecodable { problem: &problem });
 }
 
-/// Text between events: a stream error if it says so, else only remembered (11.1.6).
+/// Text between events: a stream error if it says so, else only remembered (11.1.6). The error may come several times, the last
+/// one cut (4.5).
 fn bare(data: &str, sink: &mut dyn DeltaSink) {
-    match message_value(data) {
-        Some(Value::Array(items)) if items.iter().any(is_error) => report_error(data, None, sink),
-        Some(value) if is_error(&value) => report_error(data, None, sink),
-        _ => sink.delta(&Delta::Stray { text: &said(data) }),
+    let lines = data.lines().flat_map(Documents::values);
+    let error = Documents::values(data)
+        .chain(lines)
+        .flatten()
+        .find(|document| {
+            let value = message_value(document);
+            value.is_some_and(|value| error_in(&value).is_some())
+        });
+    match error {
+        Some(error) => report_error(error, None, sink),
+        None => sink.delta(&Delta::Stray { text: &said(data) }),
+    }
+}
+
+/// The error that a document is or holds in an array.
+fn error_in(value: &Value) -> Option<&Value> {
+    match value {
+        Value::Array(items) => items.iter().find(|item| is_error(item)),
+        _ => Some(value).filter(|value| is_error(value)),
     }
 }
 
@@ -333,11 +349,7 @@ pub(crate) fn report_error(data: &str, code: Option<&str>, sink: &mut dyn DeltaS
 /// As [`report_error`], for an error that need not be the stream's last event.
 pub(crate) fn report(data: &str, code: Option<&str>, last: bool, sink: &mut dyn DeltaSink) {
     let value = message_value(data).unwrap_or_else(|| Value::String(said(data).into_owned()));
-    let value = match &value {
-        Value::Array(items) => items.iter().find(|item| is_error(item)).unwrap_or(&value),
-        _ => &value,
-    };
-    let mut error = value;
+    let mut error = error_in(&value).unwrap_or(&value);
     while let Some(inner) = error
         .get("error")
         .or_else(|| error.get("response"))

@@ -193,6 +193,49 @@ const SSE: [WireFormat; 7] = [
     WireFormat::Mistral,
 ];
 
+#[test]
+fn a_bare_error_that_comes_several_times_ends_the_stream() {
+    let whole =
+        choices(json!([{"index": 0, "delta": {"content": "heard"}, "finish_reason": "stop"}]));
+    let chunk = data(
+        &json!({"candidates": [{"content": {"parts": [{"text": "heard"}]}, "finishReason": "STOP"}]}),
+    );
+    for error in [
+        json!({"error": {"message": "over", "code": 503}}).to_string(),
+        "{\n  \"error\": {\n    \"message\": \"over\",\n    \"code\": 503\n  }\n}".to_owned(),
+        "[{\"error\":{\"message\":\"over\",\"code\":503}}]".to_owned(),
+    ] {
+        let cut = &error[..error.len() / 2];
+        for body in [
+            error.clone(),
+            format!("{error}\n{error}\n"),
+            format!("{error}{error}"),
+            format!("{error}\r\n\r\n{error}\r\n"),
+            format!("{error}\n{cut}"),
+            format!("{error}{error} {error}\n\n{error}"),
+            format!("{{\"a\":1}}\n{error}\n"),
+        ] {
+            for (format, before) in [
+                (WireFormat::Gemini, &chunk),
+                (WireFormat::OpenAiChat, &whole),
+            ] {
+                let run = both(format, format!("{before}{body}"));
+                assert_eq!(
+                    (run.text.as_str(), run.end),
+                    ("heard", End::Error),
+                    "{body}"
+                );
+                says(&run, "over", Some("503"));
+            }
+        }
+    }
+    let run = both(
+        WireFormat::Gemini,
+        format!("{chunk}{{\"error\":null}}\n{{\"a\":1}}\n"),
+    );
+    assert_eq!(run.end, End::Clean);
+}
+
 /// What an error says in all its ways.
 fn shown(run: &Run) -> String {
     let error = run.error.as_ref();
