@@ -169,20 +169,23 @@ impl<D: JsonDecoder> Json<D> {
     #[cold]
     fn rare(&mut self, frame: Frame<'_>, sink: &mut dyn DeltaSink) {
         let data = frame.data.trim();
+        // What says of itself that it is an error is one, even if it says no more (WIRE_FORMATS 5.2, 11.6).
+        if frame.origin == Origin::Exception {
+            return report(data, frame.event, D::ERRORS_ARE_LAST, sink);
+        }
+        let is_event = frame.origin != Origin::Bare;
+        if is_event && data == "[DONE]" {
+            return self.done(sink);
+        }
+        if is_event && frame.event == Some("error") {
+            return report(data, None, D::ERRORS_ARE_LAST, sink);
+        }
         // A gateway may wrap its keep-alive comment into a data field (E7); `null` and nothing are nothing (E8).
         if data.is_empty() || data.starts_with(':') || data == "null" {
             return;
         }
-        match frame.origin {
-            Origin::Exception => return report(data, frame.event, D::ERRORS_ARE_LAST, sink),
-            Origin::Bare => return bare(data, sink),
-            Origin::Event | Origin::Unterminated => {}
-        }
-        if data == "[DONE]" {
-            return self.done(sink);
-        }
-        if frame.event == Some("error") {
-            return report(data, None, D::ERRORS_ARE_LAST, sink);
+        if !is_event {
+            return bare(data, sink);
         }
         if frame.origin == Origin::Unterminated {
             sink.delta(&Delta::Anomaly(AnomalyKind::UnterminatedTail));
@@ -363,6 +366,8 @@ pub(crate) fn report(data: &str, code: Option<&str>, last: bool, sink: &mut dyn 
         _ => None,
     };
     let message = match error {
+        Value::Null => String::new(),
+        Value::Object(members) if members.is_empty() => String::new(),
         Value::String(message) => message.clone(),
         Value::Number(number) => number.to_string(),
         _ => text("message")
@@ -372,9 +377,10 @@ pub(crate) fn report(data: &str, code: Option<&str>, last: bool, sink: &mut dyn 
     let found = text("code")
         .or_else(|| text("type").filter(|kind| kind != "error"))
         .or_else(|| text("status"));
+    let message = Some(shortened(&message)).filter(|message| !message.is_empty());
     sink.delta(&Delta::Error {
         last,
-        message: shortened(&message),
+        message: message.unwrap_or("an error without a message"),
         code: found.as_deref().or(code),
     });
 }

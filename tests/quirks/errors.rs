@@ -194,6 +194,36 @@ const SSE: [WireFormat; 7] = [
 ];
 
 #[test]
+fn an_error_event_that_says_nothing_more_is_an_error() {
+    let half = opening(0, "call_1", "tide_height", "{\"port\":\"Br");
+    for error in [
+        "event: error\ndata:\n\n",
+        "event: error\ndata: null\n\n",
+        "data:  \nevent: error\n\n",
+        "error:\n\n",
+        "error: null\n\n",
+        "error: {}\n\n",
+    ] {
+        says(
+            &after_half_a_call(error),
+            "an error without a message",
+            None,
+        );
+    }
+    after_half_a_call("event: error\ndata: : over\n\n");
+    for nothing in [
+        "data:\n\n",
+        "data: null\n\n",
+        "data: : over\n\n",
+        "event: ping\ndata: null\n\n",
+        "event: error\n\n",
+    ] {
+        let run = chat(format!("{half}{nothing}{DONE}"));
+        assert_eq!(run.end, End::Clean, "{nothing}");
+    }
+}
+
+#[test]
 fn a_bare_error_that_comes_several_times_ends_the_stream() {
     let whole =
         choices(json!([{"index": 0, "delta": {"content": "heard"}, "finish_reason": "stop"}]));

@@ -243,6 +243,30 @@ fn an_exception_is_an_error_under_its_type() {
 }
 
 #[test]
+fn an_exception_is_an_error_whatever_its_payload() {
+    for (payload, message) in [
+        ("", "an error without a message"),
+        ("null", "an error without a message"),
+        (" {}\n", "an error without a message"),
+        (": slow down", "(11 bytes of text)"),
+        ("slow down", "slow down"),
+    ] {
+        let mut sink = Spoken::default();
+        let frame = Frame {
+            origin: Origin::Exception,
+            ..Frame::new(payload).with_event("throttlingException")
+        };
+        decoder().decode(frame, &mut sink);
+        let expected = format!("error {message} (throttlingException)");
+        assert_eq!(sink.0, [expected], "{payload:?}");
+    }
+    assert_eq!(
+        bridged(&[r#"{"throttlingException":{}}"#.to_owned()]),
+        ["error an error without a message (throttlingException)"]
+    );
+}
+
+#[test]
 fn an_invoke_stream_of_an_anthropic_model_is_read_as_anthropic_s() {
     let said = says(&[(
         "chunk",
