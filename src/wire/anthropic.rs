@@ -12,7 +12,9 @@ use crate::delta::{
 use crate::framing::Frame;
 use crate::json::cursor::{Cursor, Fault, Text};
 use crate::wire::Decoder;
-use crate::wire::payload::{Json, JsonDecoder, report, report_finish, stop_block};
+use crate::wire::payload::{
+    Json, JsonDecoder, is_foreign_error, report, report_finish, stop_block,
+};
 
 pub(super) fn decoder() -> Box<dyn Decoder> {
     Box::new(Json::<Anthropic>::default())
@@ -111,9 +113,9 @@ impl JsonDecoder for Anthropic {
     ) -> Result<(), Fault> {
         let event = read_event(cursor)?;
         cursor.end()?;
-        let kind = event.kind.map(Text::to_cow);
+        let stated = event.kind.map(Text::to_cow);
         // The type member decides; only where it is missing does the event line (11.1; a relay may drop either).
-        let kind = kind.as_deref().or(frame.event).and_then(EventKind::of);
+        let kind = stated.as_deref().or(frame.event).and_then(EventKind::of);
         match kind {
             Some(EventKind::BlockDelta) => self.speak_delta(&event, sink),
             Some(EventKind::BlockStart) => {
@@ -143,6 +145,9 @@ impl JsonDecoder for Anthropic {
                 usage(&event, sink);
             }
             Some(EventKind::Error) => report(cursor.document(), None, Self::ERRORS_ARE_LAST, sink),
+            None if is_foreign_error(cursor.document(), stated.as_deref()) => {
+                report(cursor.document(), None, Self::ERRORS_ARE_LAST, sink)
+            }
             None => {}
         }
         Ok(())

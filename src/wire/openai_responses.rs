@@ -27,7 +27,7 @@ use crate::delta::{
 use crate::framing::Frame;
 use crate::json::cursor::{Cursor, Fault, Text};
 use crate::wire::Decoder;
-use crate::wire::payload::{Json, JsonDecoder, report_error, report_finish};
+use crate::wire::payload::{Json, JsonDecoder, is_foreign_error, report_error, report_finish};
 
 use call_item::CallItem;
 use events::{Event, EventKind, MCP_CALL, Piece, Response, read_event};
@@ -94,8 +94,8 @@ impl JsonDecoder for OpenAiResponses {
     ) -> Result<(), Fault> {
         let event = read_event(cursor)?;
         cursor.end()?;
-        let kind = event.kind.map(Text::to_cow);
-        let kind = kind.as_deref().or(frame.event).unwrap_or_default();
+        let stated = event.kind.map(Text::to_cow);
+        let kind = stated.as_deref().or(frame.event).unwrap_or_default();
         if !kind.ends_with(".delta") {
             self.epoch = self.epoch.wrapping_add(1);
         }
@@ -109,9 +109,9 @@ impl JsonDecoder for OpenAiResponses {
             Some(EventKind::ItemDone) => self.speak_finished(&event, sink),
             Some(EventKind::Created) => self.begin(sink),
             Some(EventKind::Terminal) => self.end(kind, event.response, sink),
-            Some(EventKind::Error) => {
-                self.speak_unfinished(false, sink);
-                report_error(cursor.document(), None, sink);
+            Some(EventKind::Error) => self.fail(cursor.document(), sink),
+            None if is_foreign_error(cursor.document(), stated.as_deref()) => {
+                self.fail(cursor.document(), sink)
             }
             None => {}
         }
@@ -245,7 +245,7 @@ impl OpenAiResponses {
             (call.key.index, call.key.item_id) = self.seen.address(at);
             call.route = Route::Labelled;
             call.cut = so_far.is_none();
-            // It is told now, and held no more.
+            // It is told now, and held no more; 0 would say nothing of that.
             call.held_bytes = 1;
             if let Some(so_far) = &so_far {
                 call.arguments = ArgumentsPart::Initial(&so_far.text);
@@ -327,6 +327,11 @@ impl OpenAiResponses {
     }
 
     /// A response begins. One that began already is over or abandoned: its labels mean nothing any more.
+    fn fail(&mut self, document: &str, sink: &mut dyn DeltaSink) {
+        self.speak_unfinished(false, sink);
+        report_error(document, None, sink);
+    }
+
     fn begin(&mut self, sink: &mut dyn DeltaSink) {
         if self.stage != Stage::Fresh {
             sink.delta(&Delta::Restart);

@@ -340,8 +340,12 @@ fn is_error(value: &Value) -> bool {
         Value::Object(members) => !members.is_empty(),
         _ => true,
     };
-    value.get("error").is_some_and(says)
-        || value.get("object").is_some_and(|object| object == "error")
+    value.get("error").is_some_and(says) || is_error_object(value)
+}
+
+/// vLLM's older error.
+fn is_error_object(value: &Value) -> bool {
+    value.get("object").is_some_and(|object| object == "error")
 }
 
 /// The provider's error, in any of the shapes of WIRE_FORMATS 9.7: an object, a text, an object inside `error` or `response`.
@@ -383,6 +387,16 @@ pub(crate) fn report(data: &str, code: Option<&str>, last: bool, sink: &mut dyn 
         message: message.unwrap_or("an error without a message"),
         code: found.as_deref().or(code),
     });
+}
+
+/// Whether a document that is of none of the types its format reads is an error all the same: servers of several formats send
+/// those of another one (9.7). Where it names a type of its own, its `error` member is about something else.
+pub(crate) fn is_foreign_error(document: &str, kind: Option<&str>) -> bool {
+    // The events of these formats have dots or underscores in their types; vLLM's older error has a type, too.
+    let is_event = kind.is_some_and(|kind| kind.contains(['.', '_']) && !kind.ends_with("_error"));
+    let names_error = !is_event && document.contains("\"error\"");
+    let value = names_error.then(|| message_value(document)).flatten();
+    value.is_some_and(|value| is_error_object(&value) || kind.is_none() && is_error(&value))
 }
 
 /// The raw text of an `error` member; `None` where it says nothing, as gateways that send every member do.

@@ -4,7 +4,7 @@ use callstitch::{CallState, End, ErrorKind, WireFormat};
 use serde_json::{Value, json};
 
 use super::support::run::{both, run};
-use super::support::wire::{DONE, choices, data, delta, opening};
+use super::support::wire::{DONE, choices, data, delta, message, opening};
 use super::{Run, chat};
 
 /// A call that is half open when this comes, and what is said after it is not heard.
@@ -192,6 +192,58 @@ const SSE: [WireFormat; 7] = [
     WireFormat::Cohere,
     WireFormat::Mistral,
 ];
+
+#[test]
+fn an_error_of_no_type_is_one_in_every_format() {
+    for (error, code) in [
+        (
+            json!({"error": {"message": "over", "code": "busy"}}),
+            Some("busy"),
+        ),
+        (json!({"error": "over"}), None),
+        (
+            json!({"object": "error", "message": "over", "type": "BadRequestError", "code": 400}),
+            Some("400"),
+        ),
+        (
+            json!({"type": "BadRequestError", "object": "error", "message": "over", "code": 400}),
+            Some("400"),
+        ),
+    ] {
+        for format in [
+            WireFormat::OpenAiChat,
+            WireFormat::OpenAiResponses,
+            WireFormat::Anthropic,
+        ] {
+            for event in ["", "event: message\n"] {
+                let run = both(format, format!("{event}{}{DONE}", data(&error)));
+                assert_eq!(run.end, End::Error, "{format}: {error}");
+                says(&run, "over", code);
+            }
+        }
+    }
+    for format in SSE {
+        let error = data(&json!({"error": {"message": "over"}}));
+        says(&both(format, format!("{error}{DONE}")), "over", None);
+    }
+}
+
+#[test]
+fn an_error_member_of_an_event_that_names_its_type_is_about_something_else() {
+    let failed =
+        json!({"type": "response.mcp_call.failed", "error": "no such tool", "output_index": 0});
+    let created = json!({"type": "response.created", "response": {"error": null}, "error": null});
+    let completed =
+        json!({"type": "response.completed", "response": {"status": "completed", "error": null}});
+    let nothing = json!({"error": null});
+    let body = [created, failed, nothing, completed]
+        .map(|event| data(&event))
+        .concat();
+    assert_eq!(both(WireFormat::OpenAiResponses, body).end, End::Clean);
+    let ping = data(&json!({"type": "ping", "error": {"message": "over"}}));
+    let run = both(WireFormat::Anthropic, message("end_turn", &[ping]));
+    assert_eq!(run.end, End::Clean);
+}
 
 #[test]
 fn an_error_event_that_says_nothing_more_is_an_error() {
