@@ -82,7 +82,7 @@ pub(crate) trait FrameSink {
         false
     }
 
-    /// Whether a frame says nothing whose data is long and begins so: then the rest of it need not be kept.
+    /// Whether a document says nothing that is long and begins so: then the rest of it need not be kept.
     #[inline]
     fn skips(&mut self, beginning: &str) -> bool {
         let _ = beginning;

@@ -172,8 +172,9 @@ pub trait Decoder: fmt::Debug + Send + Sync {
     }
 
     /// Whether a server-sent event says nothing to this decoder, told from the beginning of its data, which goes on: the rest is
-    /// then not kept in memory, and the event not decoded. Asked of data of more than about 1 KiB, and shown that much. `false` is
-    /// always right. Cost: linear in what is shown.
+    /// then not kept in memory, and the event not decoded, unless it turns out to be an error. Of data that begins with a bracket
+    /// this is asked and holds of that JSON document alone; what follows it in the event is decoded. Asked of data of more than
+    /// about 1 KiB, and shown that much. `false` is always right. Cost: linear in what is shown.
     ///
     /// # Examples
     ///

@@ -17,8 +17,8 @@
 //!    - Bare text ends at a known field, at a blank line (unless it began with a bracket that is not closed yet: a
 //!      pretty-printed document may hold blank lines), or with the body. Once it has begun, unknown fields belong to it.
 //!    - A blank line dispatches the event it ends first, then the bare text that came in between.
-//! 4. Of a line that says nothing (a comment, an `id`, data that the sink [skips](FrameSink::skips)) only the beginning is kept,
-//!    however long it is.
+//! 4. Of a line that says nothing (a comment, an `id`, a document that the sink [skips](FrameSink::skips)) only the beginning is
+//!    kept, however long it is.
 
 mod event;
 mod piece;
@@ -34,7 +34,7 @@ use crate::framing::{FrameSink, Origin};
 
 use event::{Held, Here};
 use piece::{Piece, after_line_end, usual_event};
-use skipped::SHORT;
+use skipped::{Cut, SHORT, Skipped};
 use unfinished::{LONGEST, Unfinished};
 
 /// The machine. Between two chunks:
@@ -53,8 +53,8 @@ pub(crate) struct Sse {
     after_cr: bool,
     /// The unfinished line. Holds no CR and no LF, so none of it is searched again.
     carry: Vec<u8>,
-    /// The unfinished line says nothing, and so many bytes that follow its carried beginning were not kept.
-    dropped: Option<usize>,
+    /// What of the unfinished line is not in `carry`: it says nothing.
+    cut: Cut,
     /// What chunks before this one left of the open event. None until a chunk leaves anything.
     held: Option<Box<Held>>,
     /// Some `error` field is part of the event.
@@ -63,8 +63,8 @@ pub(crate) struct Sse {
     in_event: bool,
     /// Some line inside the open event was bare text: the event's bytes are not its own alone.
     mixed: bool,
-    /// The open event's data says nothing to the sink.
-    skipping: bool,
+    /// What of the open event's data says nothing to the sink.
+    skipped: Skipped,
     /// Offset of the open event's first known field.
     start: u64,
     bare: Bare,
@@ -78,12 +78,12 @@ impl Sse {
             offset: 0,
             after_cr: false,
             carry: Vec::new(),
-            dropped: None,
+            cut: Cut::default(),
             held: None,
             exception: false,
             in_event: false,
             mixed: false,
-            skipping: false,
+            skipped: Skipped::Nothing,
             start: 0,
             bare: Bare::default(),
             unfinished: Unfinished::default(),
@@ -186,7 +186,7 @@ impl Sse {
 
     fn drop_held(&mut self) {
         clear(&mut self.carry);
-        self.dropped = None;
+        self.cut = Cut::default();
         self.close_event();
         self.bare.clear();
         self.unfinished.clear();
@@ -222,8 +222,8 @@ impl Sse {
             let line_start = end - after.len() as u64 - self.carried();
             let carry = std::mem::take(&mut self.carry);
             let mut here = Here::default();
-            self.dropped = None;
             self.line(Piece::unchecked(&carry), line_start, &mut here, sink)?;
+            self.cut = Cut::default();
             rest = after_line_end(after);
             if let [b'\n' | b'\r', ..] = rest {
                 // The event ends while its last line can still be lent from the carry: a long line is not copied twice.
@@ -346,7 +346,7 @@ impl Sse {
 
     /// How long the unfinished line is so far.
     fn carried(&self) -> u64 {
-        (self.carry.len() + self.dropped.unwrap_or(0)) as u64
+        (self.carry.len() + self.cut.bytes) as u64
     }
 
     /// Takes one line without its line end, at this offset.
@@ -365,15 +365,18 @@ impl Sse {
                 advance(at, self.limits.line),
             ));
         }
-        let skips = line.bytes.len() > SHORT && self.says_nothing(line.bytes, at, here, sink);
+        let may_say_nothing = line.bytes.len() > SHORT || self.cut.bytes > 0;
+        let left = may_say_nothing.then(|| self.left_of_line(line, at, here, sink));
         let (line, at) = match line.after(BOM) {
             Some(line) if at == 0 => (line, BOM.len() as u64),
             _ => (line, at),
         };
         if let Some(value) = line.after(b"data:") {
             self.known_field(at, sink);
-            self.skipping |= skips;
-            return self.data_line(value, at, here);
+            return match left.unwrap_or(Some(value.without_space())) {
+                Some(value) => self.data_line(value, at, here),
+                None => Ok(()),
+            };
         }
         if let Some(value) = line.after(b"event:") {
             self.known_field(at, sink);
@@ -415,7 +418,7 @@ impl Sse {
             (b"error", Some(value)) => {
                 self.known_field(at, sink);
                 self.exception = true;
-                self.data_line(Piece::unchecked(value), at, here)
+                self.data_line(Piece::unchecked(value).without_space(), at, here)
             }
             (b"id" | b"retry", _) => {
                 self.known_field(at, sink);

@@ -42,7 +42,7 @@ impl From<Frame<'_>> for Owned {
     }
 }
 
-/// Keeps frames, but those whose data begins with a word that it skips.
+/// Keeps frames, but skips data that says so in its beginning.
 #[derive(Default)]
 struct Kept(Vec<Owned>);
 
@@ -52,7 +52,7 @@ impl FrameSink for Kept {
     }
 
     fn skips(&mut self, beginning: &str) -> bool {
-        beginning.starts_with("skip ")
+        beginning.starts_with("skip ") || beginning.trim_start().starts_with("{\"skip\"")
     }
 }
 

@@ -11,6 +11,7 @@ use crate::anomaly::AnomalyKind;
 use crate::delta::{CallKey, ClosedBy, Delta, DeltaSink, FinishMeaning};
 use crate::framing::{Frame, Origin};
 use crate::json::cursor::{Cursor, Fault, Kind, Place, Text};
+use crate::json::{End, MAX_DEPTH, recover};
 use crate::wire::Decoder;
 use crate::wire::echo::Echo;
 
@@ -355,7 +356,9 @@ pub(crate) fn report_error(data: &str, code: Option<&str>, sink: &mut dyn DeltaS
 
 /// As [`report_error`], for an error that need not be the stream's last event.
 pub(crate) fn report(data: &str, code: Option<&str>, last: bool, sink: &mut dyn DeltaSink) {
-    let value = message_value(data).unwrap_or_else(|| Value::String(said(data).into_owned()));
+    let value = message_value(data)
+        .or_else(|| cut_object(data))
+        .unwrap_or_else(|| Value::String(said(data).into_owned()));
     let mut error = error_in(&value).unwrap_or(&value);
     while let Some(inner) = error
         .get("error")
@@ -440,13 +443,22 @@ pub(crate) fn object<'a>(cursor: &mut Cursor<'a>) -> Result<Option<&'a str>, Fau
     Ok(Some(cursor.raw()?).filter(|_| is_object))
 }
 
-/// A message as a tree of values. A tree takes up to some fifty times its text, and no message is this long: a longer one is read
-/// as plain text.
+/// A tree of values takes up to some fifty times its text, and no message is this long: a longer one is read as plain text.
+const TREE_BYTES: usize = 256 << 10;
+
+/// A message as a tree of values.
 fn message_value(data: &str) -> Option<Value> {
-    const TREE_BYTES: usize = 256 << 10;
     (data.len() <= TREE_BYTES)
         .then(|| serde_json::from_str(data).ok())
         .flatten()
+}
+
+/// What a cut document states.
+fn cut_object(data: &str) -> Option<Value> {
+    let is_short = data.len() <= TREE_BYTES;
+    let ended = is_short.then(|| recover(data, MAX_DEPTH))?;
+    let states = ended.end == End::Cut && !ended.object.is_empty();
+    states.then_some(Value::Object(ended.object))
 }
 
 /// What a server said in words, cut short. What may be JSON, or a piece of it, may hold the user's data and is not quoted: it begins

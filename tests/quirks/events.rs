@@ -4,7 +4,10 @@ use callstitch::{AnomalyKind, CallState, End, ErrorKind, WireFormat};
 use serde_json::{Value, json};
 
 use super::support::run::both;
-use super::support::wire::{DONE, data, delta, finished as body, opening, piece, reason};
+use super::support::wire::{
+    DONE, block_stop, data, delta, finished as body, input, message_delta, message_start, opening,
+    piece, reason, tool_start,
+};
 use super::{Run, chat};
 
 const HEAD: &str = r#"{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"call_1","function":{"name":"tide_height","arguments":"{\"port\":"}}]}}]}"#;
@@ -221,6 +224,80 @@ fn error_e13_two_documents_in_one_event() {
     one_call(format!("data: {HEAD}\ndata: {TAIL}\n\n{DONE}"));
     one_call(format!("data: {HEAD}{TAIL}\n\n{DONE}"));
     one_call(format!("data: {HEAD}\n\ndata: {TAIL}\ndata: [DONE]\n\n"));
+}
+
+/// A call whose document shares its event with one before it that says nothing, in every format that skips such.
+fn beside(other: impl Fn(&str) -> Value, between: &str) {
+    let call = json!({"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "tide_height",
+        "arguments": "{\"port\":\"Brest\"}"});
+    let done = json!({"type": "response.output_item.done", "output_index": 0, "item": call});
+    let terminal = json!({"type": "response.completed", "response": {"status": "completed"}});
+    let created = data(&json!({"type": "response.created", "response": {}}));
+    let skipped = other("response.in_progress");
+    let run = both(
+        WireFormat::OpenAiResponses,
+        format!(
+            "{created}data: {skipped}{between}{done}\n\ndata: {skipped}{between}{terminal}\n\n"
+        ),
+    );
+    run.assert_whole(&[("tide_height", brest())]);
+    assert_eq!(run.anomalies, []);
+
+    let start = tool_start(0, "toolu_1", "tide_height");
+    let start = start.split("data: ").nth(1).unwrap();
+    let (input, stop, end) = (
+        input(0, "{\"port\":\"Brest\"}"),
+        block_stop(0),
+        message_delta("tool_use"),
+    );
+    let terminal = json!({"type": "message_stop"});
+    let skipped = other("ping");
+    let run = both(
+        WireFormat::Anthropic,
+        [
+            message_start(),
+            format!("data: {skipped}{between}{start}{input}{stop}{end}"),
+            format!("data: {skipped}{between}{terminal}\n\n"),
+        ]
+        .concat(),
+    );
+    run.assert_whole(&[("tide_height", brest())]);
+    assert_eq!(run.anomalies, []);
+}
+
+#[test]
+fn error_e13_a_document_counts_however_long_the_one_before_it_is_that_says_nothing() {
+    for length in [0, 900, 980, 1020, 1100, 3000] {
+        let long = "x{\"".repeat(length / 4);
+        for between in [
+            "\ndata: ",
+            "\nevent: b\ndata:",
+            "",
+            " ",
+            "\r\nid: 1\r\ndata: ",
+        ] {
+            beside(
+                |kind| json!({"type": kind, "response": {"x": long}}),
+                between,
+            );
+        }
+    }
+}
+
+#[test]
+fn error_e6_an_error_counts_however_long_its_data_is_that_come_first() {
+    for length in [10, 1100, 5000] {
+        let error = json!({"type": "server_error", "message": "x".repeat(length)});
+        for format in [WireFormat::OpenAiResponses, WireFormat::Anthropic] {
+            let run = both(format, format!("data: {error}\nevent: error\n\n"));
+            let error = run.error();
+            assert_eq!(
+                (error.kind(), error.code()),
+                (ErrorKind::Provider, Some("server_error"))
+            );
+            assert!(error.message().starts_with("xxxxxxxxxx"), "{error}");
+        }
+    }
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use super::Sse;
 use super::piece::Piece;
+use super::skipped::Skipped;
 use crate::error::Error;
 use crate::framing::{Frame, FrameSink, Origin, clear, give, over_limit};
 
@@ -10,6 +11,8 @@ use crate::framing::{Frame, FrameSink, Origin, clear, give, over_limit};
 pub(super) struct Held {
     event: Value,
     data: Value,
+    /// The beginning of the first document that was skipped.
+    skipped: Value,
 }
 
 /// A field's value, copied because its chunk is gone or because it has several lines.
@@ -47,10 +50,9 @@ impl Sse {
         at: u64,
         here: &mut Here<'c>,
     ) -> Result<(), Error> {
-        if self.skipping {
+        if let Skipped::All = self.skipped {
             return Ok(());
         }
-        let value = value.without_space();
         let limit = self.limits.frame;
         if here.data.is_none() && !self.has_held_data() {
             if value.bytes.len() > limit {
@@ -82,7 +84,11 @@ impl Sse {
         let (event, data) = (here.event.take(), here.data.take());
         let held = self.held.as_deref();
         let held_data = held.and_then(|held| held.data.get());
-        if let Some(data) = data.or(held_data) {
+        let mut data = data.or(held_data);
+        if !matches!(self.skipped, Skipped::Nothing) {
+            data = self.left_of_data(data, event);
+        }
+        if let Some(data) = data {
             let from = self
                 .start
                 .checked_sub(here.base)
@@ -123,10 +129,11 @@ impl Sse {
         self.in_event = false;
         self.exception = false;
         self.mixed = false;
-        self.skipping = false;
+        self.skipped = Skipped::Nothing;
         if let Some(held) = &mut self.held {
             held.event.clear();
             held.data.clear();
+            held.skipped.clear();
         }
     }
 
@@ -136,11 +143,20 @@ impl Sse {
         self.held.as_ref().is_some_and(|held| held.data.is_set)
     }
 
-    /// What the open event's `event` line says.
-    pub(super) fn event_name<'a>(&'a self, here: &Here<'a>) -> Option<&'a [u8]> {
+    /// The open event says of itself that it is an error, with an `error` field or this last `event` line of the chunk.
+    pub(super) fn is_error(&self, event: Option<Piece<'_>>) -> bool {
         let held = self.held.as_deref();
-        let event = here.event.or(held.and_then(|held| held.event.get()));
-        event.map(|event| event.bytes)
+        let event = event.or(held.and_then(|held| held.event.get()));
+        self.exception || event.is_some_and(|event| event.bytes == b"error")
+    }
+
+    pub(super) fn held_skipped(&self) -> Option<Piece<'_>> {
+        self.held.as_ref().and_then(|held| held.skipped.get())
+    }
+
+    pub(super) fn hold_skipped(&mut self, beginning: &str) {
+        let held = self.held.get_or_insert_default();
+        held.skipped.set(beginning.as_bytes());
     }
 
     /// Copies what the open event has in the chunk, before the chunk goes.
@@ -160,7 +176,8 @@ impl Sse {
 impl Held {
     /// Bytes that its buffers take up.
     pub(super) fn capacity(&self) -> usize {
-        self.event.bytes.capacity() + self.data.bytes.capacity()
+        let values = [&self.event, &self.data, &self.skipped];
+        values.map(|value| value.bytes.capacity()).iter().sum()
     }
 }
 

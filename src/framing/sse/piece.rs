@@ -21,11 +21,17 @@ impl<'c> Piece<'c> {
     /// What comes after this prefix.
     #[inline]
     pub(super) fn after(self, prefix: &[u8]) -> Option<Self> {
-        let bytes = self.bytes.strip_prefix(prefix)?;
-        Some(Piece {
-            bytes,
-            text: self.text.and_then(|text| text.get(prefix.len()..)),
-        })
+        let is_before = self.bytes.starts_with(prefix);
+        is_before.then(|| self.from(prefix.len()))
+    }
+
+    /// What comes from this place on.
+    #[inline]
+    pub(super) fn from(self, at: usize) -> Self {
+        Piece {
+            bytes: self.bytes.get(at..).unwrap_or_default(),
+            text: self.text.and_then(|text| text.get(at..)),
+        }
     }
 
     /// A field's value: at most one space after the colon is not part of it.

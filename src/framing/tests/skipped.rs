@@ -50,6 +50,7 @@ fn of_a_long_line_that_says_nothing_only_the_beginning_is_held() {
         "retry: ",
         "data: skip ",
         "event: a\ndata:skip ",
+        "data: {\"skip\":\"",
         "\u{feff}: ",
     ] {
         let body = body_of(start);
@@ -80,4 +81,120 @@ fn of_a_long_line_that_says_nothing_only_the_beginning_is_held() {
             Some((ErrorKind::Limit, line as u64 + 5000))
         );
     }
+}
+
+/// A document that is skipped, with so many bytes in its string.
+fn skipped(length: usize) -> String {
+    format!("{{\"skip\":\"}}\\\"{}\"}}", "x".repeat(length))
+}
+
+/// The data of the frames between two events, the same at every cut.
+fn between(event: &str) -> Vec<(Origin, String)> {
+    let body = format!("data: before\n\n{event}\n\ndata: after\n\n");
+    let frames = frames(Sse, body);
+    let [before, between @ .., after] = &frames[..] else {
+        panic!("{frames:?}");
+    };
+    assert_eq!((&*before.data, &*after.data), ("before", "after"));
+    let owned = |frame: &Owned| (frame.origin, frame.data.clone());
+    between.iter().map(owned).collect()
+}
+
+#[test]
+fn what_follows_a_skipped_document_in_its_event_is_a_frame() {
+    for length in [900, 990, 1000, 1010, 1020, 1030, 1300, 2500] {
+        let long = skipped(length);
+        let is_long = |name: &str| name.len() + long.len() > SHORT;
+        for (name, end) in [
+            ("data: ", "\n"),
+            ("data:", "\r\n"),
+            ("event: a\ndata: ", "\r"),
+        ] {
+            let name_of_line = name.rsplit('\n').next().unwrap();
+            for (rest, left) in [
+                (format!("{end}data: {{\"a\":1}}"), "{\"a\":1}".to_owned()),
+                (
+                    format!("{end}event: b{end}data:{{\"a\":1}}{end}data: {{\"b\":2}}"),
+                    "{\"a\":1}\n{\"b\":2}".to_owned(),
+                ),
+                ("  {\"a\":1}".to_owned(), "{\"a\":1}".to_owned()),
+                (
+                    format!("{{\"a\":\"{}\"}}", "y".repeat(2000)),
+                    format!("{{\"a\":\"{}\"}}", "y".repeat(2000)),
+                ),
+                (
+                    format!("{{\"a\":1}}{end}data: words"),
+                    "{\"a\":1}\nwords".to_owned(),
+                ),
+                (format!("[DONE]{end}id: 7"), "[DONE]".to_owned()),
+            ] {
+                let got = between(&format!("{name}{long}{rest}{end}"));
+                // A long line is long for what follows the document, too.
+                let whole = rest.split(['\r', '\n']).next().unwrap();
+                if is_long(name_of_line) {
+                    assert_eq!(got, [(Origin::Event, left)], "{name}{length}{rest:.30}");
+                } else {
+                    assert!(got[0].1.starts_with(&format!("{long}{whole}")));
+                }
+            }
+            if is_long(name_of_line) {
+                assert_eq!(between(&format!("{name}{long}   {end}")), []);
+                assert_eq!(
+                    between(&format!("{name}{long} {long}{end}data: {long}{end}")),
+                    []
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_skipped_document_goes_on_in_the_lines_in_which_it_ends() {
+    let open = skipped(1500).replace("\"}", "\",");
+    for (lines, left) in [
+        (" \"a\":[{}\ndata: ]}", None),
+        ("\ndata: \"a\":1}", None),
+        (
+            "\ndata: \"a\":1} {\"b\":2}\ndata: {\"c\":3}",
+            Some("{\"b\":2}\n{\"c\":3}"),
+        ),
+        ("\ndata: \"a\":1}\ndata: {\"b\":2}", Some("{\"b\":2}")),
+        // One that never ends is broken, and the lines after it are none of its own.
+        ("\ndata: {\"b\":2}", Some("{\"b\":2}")),
+        (
+            " \"a\": \"\ndata: {\"b\":\"}\"}\ndata: {\"c\":3}",
+            Some("{\"b\":\"}\"}\n{\"c\":3}"),
+        ),
+    ] {
+        let got = between(&format!("data: {open}{lines}\n"));
+        let got: Vec<_> = got.iter().map(|(_, data)| &**data).collect();
+        assert_eq!(got, left.into_iter().collect::<Vec<_>>(), "{lines}");
+    }
+    frames(Sse, format!("data: {open}"));
+    frames(Sse, format!("data: {open}\ndata: {{\"a\":1}}"));
+}
+
+#[test]
+fn a_skipped_document_that_turns_out_to_be_an_error_is_told_by_its_beginning() {
+    let long = skipped(5000);
+    for event in [
+        format!("data: {long}\nevent: error\n"),
+        format!("data: {long}\nevent:error\nid: 1\n"),
+        format!("event: a\ndata: {long}\nevent: error\n"),
+        format!("data: skip {long}\nevent: error\n"),
+    ] {
+        let got = between(&event);
+        assert_eq!(got.len(), 1, "{event:.20}");
+        assert!(event.contains(&got[0].1) && (1000..SHORT).contains(&got[0].1.len()));
+    }
+    for event in [
+        format!("data: {long}\nevent: a\n"),
+        format!("event: error\ndata: {{}}\n\ndata: {long}\nevent: a\n"),
+    ] {
+        assert!(between(&event).iter().all(|(_, data)| data == "{}"));
+    }
+    assert_eq!(
+        between(&format!("data: {long}\nerror: {{}}\n")),
+        [(Origin::Exception, "{}".to_owned())]
+    );
 }
