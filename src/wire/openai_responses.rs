@@ -326,12 +326,12 @@ impl OpenAiResponses {
         }
     }
 
-    /// A response begins. One that began already is over or abandoned: its labels mean nothing any more.
     fn fail(&mut self, document: &str, sink: &mut dyn DeltaSink) {
         self.speak_unfinished(false, sink);
         report_error(document, None, sink);
     }
 
+    /// A response begins. One that began already is over or abandoned: its labels mean nothing any more.
     fn begin(&mut self, sink: &mut dyn DeltaSink) {
         if self.stage != Stage::Fresh {
             sink.delta(&Delta::Restart);
