@@ -305,7 +305,7 @@ impl fmt::Debug for FieldFilter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("FieldFilter")
             .field("calls", &self.calls)
-            .field("path", &self.path)
+            .field("path", &format_args!("<{} steps>", self.path.len()))
             .field("followed", &self.followed.len())
             .finish()
     }

@@ -18,8 +18,8 @@ use callstitch::history::{Answer, Entry, HistoryFormat, check_messages, entries}
 use callstitch::tools::RunCalls;
 use callstitch::{
     Accumulator, Arguments, ArgumentsBuffer, ByteStreamExt, CallDelta, Config, Delta, ErrorKind,
-    Event, FieldEvent, FieldFilter, Fragment, Frame, Framed, LeakedCalls, Markup, PartialCall,
-    PathSegment, Tool, ToolCall, ToolCallParser, ToolName, ToolSet, WireFormat, channel,
+    Event, FieldFilter, Fragment, Frame, Framed, LeakedCalls, Markup, PartialCall, Tool, ToolCall,
+    ToolCallParser, ToolName, ToolSet, WireFormat, channel,
 };
 use futures::stream::{self, Stream, StreamExt};
 use serde_json::{Value, json};
@@ -492,9 +492,6 @@ fn calls_and_what_is_made_of_them_show_no_argument_text() {
         hides(&buffer.view());
         buffer.drain_events(|event| {
             hides(&event);
-            if let FieldEvent::Text { path, .. } | FieldEvent::Completed { path, .. } = &event {
-                path.iter().for_each(|step| hides(step));
-            }
         });
         hides(&buffer);
         let parsed = Arguments::parse(text);
@@ -550,7 +547,6 @@ fn calls_and_what_is_made_of_them_show_no_argument_text() {
             }
         }
     }
-    hides(&PathSegment::from(KEY));
     hides(&FieldFilter::new("get_tide", [KEY]));
 }
 

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::{ArgumentsPart, CallDelta, Delta};
 
-/// As for a [`Fragment`].
+/// As for a [`Fragment`](super::Fragment).
 impl fmt::Debug for ArgumentsPart<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (what, text) = match self {

@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// let kept: PathSegment<'static> = PathSegment::from(String::from("files").as_str()).into_owned();
 /// assert_eq!(kept, PathSegment::from("files"));
 /// ```
-#[derive(Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum PathSegment<'a> {
     /// A member of an object.
     Key(Cow<'a, str>),
@@ -32,16 +32,6 @@ impl PathSegment<'_> {
         match self {
             PathSegment::Key(key) => PathSegment::Key(Cow::Owned(key.into_owned())),
             PathSegment::Index(index) => PathSegment::Index(index),
-        }
-    }
-}
-
-/// A key is argument text: only its length is shown.
-impl fmt::Debug for PathSegment<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            PathSegment::Key(key) => write!(f, "Key(<{} bytes>)", key.len()),
-            PathSegment::Index(index) => write!(f, "Index({index})"),
         }
     }
 }
