@@ -162,10 +162,11 @@ impl Rewriter<'_> {
 
     /// Rewrites the object, what follows it, and further objects where all are one.
     fn objects(&mut self, before: &Before) -> Result<Reach, Refused> {
-        // What the object was in may be hidden by words, a comment (`//` of an address), an array, a quote. A closer too many
-        // is then that of the object's container.
+        // What the object was in may be hidden by words, a comment (`//` of an address), an array, a quote, or be lost with
+        // its first brace. A closer too many is then that of the object's container.
         let inside = before.words
             || before.array
+            || self.body.braceless
             || before.quote.is_some()
             || self
                 .repairs
@@ -178,6 +179,7 @@ impl Rewriter<'_> {
         let mut brace_due = self.body.doubled;
         let mut held = None;
         let mut wrapper_open = before.array;
+        let mut quote_due = before.quote.is_some();
         loop {
             self.padding();
             let (at, rest) = (self.at, self.rest());
@@ -221,6 +223,7 @@ impl Rewriter<'_> {
                 wrapper_open = false;
                 self.at += 1;
             } else if Some(byte) == before.quote || (byte == b')' && before.call) {
+                quote_due &= Some(byte) != before.quote;
                 self.at += 1;
             } else if let Some(length) = fence_length(rest) {
                 self.note(RepairKind::Fence, at);
@@ -242,7 +245,7 @@ impl Rewriter<'_> {
                 self.tail(before)?;
             }
         }
-        if wrapper_open || brace_due {
+        if wrapper_open || brace_due || quote_due {
             Err(Refused)
         } else {
             Ok(Reach::Closed)

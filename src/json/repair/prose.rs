@@ -124,9 +124,10 @@ pub(super) fn is_name(text: &str) -> bool {
 
 /// Whether a sentence may begin so. A number alone is a value; an id has letters too.
 fn begins_sentence(said: &str) -> bool {
+    let said = said.trim_start_matches('*');
     let first = said.split_whitespace().next().unwrap_or_default();
     said.starts_with(|c: char| {
-        c.is_alphabetic() || !c.is_ascii() || matches!(c, '*' | '(' | '`' | '\'' | '_')
+        c.is_alphabetic() || !c.is_ascii() || matches!(c, '(' | '`' | '\'' | '_')
     }) || (said.starts_with(char::is_numeric) && first.contains(char::is_alphabetic))
 }
 
@@ -175,6 +176,7 @@ mod tests {
             ("x” , “y ", false, Lead::Other),
             ("say \"hi\", ", false, Lead::Other),
             ("- a\n- ", false, Lead::Other),
+            ("* ", false, Lead::Other),
             ("&lt;args&gt;", false, Lead::Other),
             ("a/b ", false, Lead::Other),
             ("x\\n ", false, Lead::Other),
