@@ -4,6 +4,7 @@ use super::Sse;
 use super::piece::Piece;
 use super::skipped::Skipped;
 use crate::error::Error;
+use crate::framing::brackets::Brackets;
 use crate::framing::{Frame, FrameSink, Origin, clear, give, over_limit};
 
 /// Fields of the open event that were copied.
@@ -12,12 +13,14 @@ pub(super) struct Held {
     event: Value,
     data: Value,
     /// The beginning of the first document that was skipped.
-    skipped: Value,
+    pub(super) skipped: Value,
+    /// Those of the last such document.
+    pub(super) brackets: Brackets,
 }
 
 /// A field's value, copied because its chunk is gone or because it has several lines.
 #[derive(Default)]
-struct Value {
+pub(super) struct Value {
     is_set: bool,
     bytes: Vec<u8>,
 }
@@ -50,7 +53,7 @@ impl Sse {
         at: u64,
         here: &mut Here<'c>,
     ) -> Result<(), Error> {
-        if let Skipped::All = self.skipped {
+        if self.skipped == Skipped::All {
             return Ok(());
         }
         let limit = self.limits.frame;
@@ -85,7 +88,7 @@ impl Sse {
         let held = self.held.as_deref();
         let held_data = held.and_then(|held| held.data.get());
         let mut data = data.or(held_data);
-        if !matches!(self.skipped, Skipped::Nothing) {
+        if self.skipped != Skipped::Nothing {
             data = self.left_of_data(data, event);
         }
         if let Some(data) = data {
@@ -154,11 +157,6 @@ impl Sse {
         self.held.as_ref().and_then(|held| held.skipped.get())
     }
 
-    pub(super) fn hold_skipped(&mut self, beginning: &str) {
-        let held = self.held.get_or_insert_default();
-        held.skipped.set(beginning.as_bytes());
-    }
-
     /// Copies what the open event has in the chunk, before the chunk goes.
     pub(super) fn keep(&mut self, here: Here<'_>) {
         if let Some(event) = here.event {
@@ -186,7 +184,7 @@ impl Value {
         self.is_set.then_some(Piece::unchecked(&self.bytes))
     }
 
-    fn set(&mut self, value: &[u8]) {
+    pub(super) fn set(&mut self, value: &[u8]) {
         self.is_set = true;
         self.bytes.clear();
         self.bytes.extend_from_slice(value);

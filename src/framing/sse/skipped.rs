@@ -23,14 +23,14 @@ pub(super) const SHORT: usize = 1024;
 pub(super) const DATA: &str = "data: ";
 
 /// What of the open event's data is skipped.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) enum Skipped {
     #[default]
     Nothing,
     /// Documents that ended.
     Documents,
-    /// A document that did not end yet.
-    Document(Brackets),
+    /// A document that did not end yet; `Held` has its brackets.
+    Document,
     /// All of it.
     All,
 }
@@ -79,7 +79,7 @@ impl Sse {
             }
             self.cut.next = Next::Line;
             if let Some(value) = value {
-                if let Skipped::Document(_) = self.skipped {
+                if self.skipped == Skipped::Document {
                     self.cut.next = Next::Document;
                 }
                 self.cut.bytes += SHORT - value;
@@ -141,9 +141,7 @@ impl Sse {
         }
         // The event's bytes are not its data's alone.
         self.mixed = true;
-        if let Skipped::Document(brackets) = self.skipped
-            && brackets.is_in_string()
-        {
+        if self.skipped == Skipped::Document && self.open_brackets().is_in_string() {
             // No string holds a line end: the document is broken.
             self.skipped = Skipped::Documents;
         }
@@ -164,7 +162,7 @@ impl Sse {
         };
         match self.skipped {
             Skipped::All => return true,
-            Skipped::Document(_) => return false,
+            Skipped::Document => return false,
             Skipped::Nothing | Skipped::Documents => {}
         }
         // What is said to be an error is read, whatever it is; and lines of data mean nothing without those before them.
@@ -173,27 +171,39 @@ impl Sse {
             return false;
         }
         let mut brackets = Brackets::default();
-        let skipped = match beginning.trim_ascii_start() {
+        let is_document = matches!(beginning.trim_ascii_start(), [b'{' | b'[', ..]);
+        if is_document && brackets.scan(beginning).is_some() {
             // A document that is short itself is not worth it.
-            [b'{' | b'[', ..] if brackets.scan(beginning).is_some() => return false,
-            [b'{' | b'[', ..] => Skipped::Document(brackets),
-            _ => Skipped::All,
-        };
-        if let Skipped::Nothing = self.skipped {
-            self.hold_skipped(valid_prefix(beginning));
+            return false;
         }
-        self.skipped = skipped;
+        let held = self.held.get_or_insert_default();
+        if self.skipped == Skipped::Nothing {
+            held.skipped.set(valid_prefix(beginning).as_bytes());
+        }
+        held.brackets = brackets;
+        self.skipped = if is_document {
+            Skipped::Document
+        } else {
+            Skipped::All
+        };
         true
     }
 
     /// What follows the skipped document that goes on with these bytes, if it ends in them.
     fn after_skipped<'p>(&mut self, bytes: &'p [u8]) -> Option<&'p [u8]> {
-        let Skipped::Document(brackets) = &mut self.skipped else {
+        if self.skipped != Skipped::Document {
             return None;
-        };
-        let end = brackets.scan(bytes)?;
+        }
+        let end = self.held.as_mut()?.brackets.scan(bytes)?;
         self.skipped = Skipped::Documents;
         bytes.get(end..)
+    }
+
+    /// The brackets of the skipped document that did not end yet.
+    fn open_brackets(&self) -> Brackets {
+        self.held
+            .as_ref()
+            .map_or_else(Brackets::default, |held| held.brackets)
     }
 
     /// The data of an event of which something was skipped: this, without what the skipped document goes on with.
@@ -204,8 +214,8 @@ impl Sse {
         event: Option<Piece<'_>>,
     ) -> Option<Piece<'a>> {
         let mut data = data;
-        if let (Skipped::Document(mut brackets), Some(lines)) = (self.skipped, data)
-            && let Some(end) = brackets.scan(lines.bytes)
+        if let (Skipped::Document, Some(lines)) = (self.skipped, data)
+            && let Some(end) = self.open_brackets().scan(lines.bytes)
         {
             let rest = lines.bytes.get(end..).unwrap_or_default();
             let rest = lines.from(lines.bytes.len() - rest.trim_ascii_start().len());
