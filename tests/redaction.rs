@@ -319,10 +319,10 @@ fn an_error_quotes_the_words_of_a_server_and_no_json() {
         ),
         ("a \"bad\" gateway", None),
         ("{\"KEYZZ9\":\"SECRET77\"}", Some("21 bytes of JSON")),
-        ("SECRET77\"}}]}", Some("13 bytes of JSON")),
-        ("SECRET77\" : 1", Some("13 bytes of JSON")),
-        ("SECRET77 d\"", Some("11 bytes of JSON")),
-        ("KEYZZ9\\\":\\\"SECRET77", Some("19 bytes of JSON")),
+        ("SECRET77\"}}]}", Some("13 bytes of text")),
+        ("SECRET77\" : 1", Some("13 bytes of text")),
+        ("SECRET77 d\"", Some("11 bytes of text")),
+        ("KEYZZ9\\\":\\\"SECRET77", Some("19 bytes of text")),
     ] {
         for before in ["", "event: error\ndata: "] {
             let mut parser = ToolCallParser::new(WireFormat::OpenAiChat);

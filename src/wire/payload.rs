@@ -94,7 +94,7 @@ impl<D: JsonDecoder + Default> Decoder for Json<D> {
             && frame.data.starts_with('{')
         {
             if let Err(place) = self.read(frame, sink) {
-                self.several(place, frame, sink);
+                self.several(frame.data, place, frame, false, sink);
             }
             return;
         }
@@ -175,70 +175,78 @@ impl<D: JsonDecoder> Json<D> {
             return report(data, frame.event, D::ERRORS_ARE_LAST, sink);
         }
         let is_event = frame.origin != Origin::Bare;
-        if is_event && data == "[DONE]" {
-            return self.done(sink);
-        }
-        if is_event && frame.event == Some("error") {
+        if is_event && frame.event == Some("error") && data != "[DONE]" {
             return report(data, None, D::ERRORS_ARE_LAST, sink);
         }
-        // A gateway may wrap its keep-alive comment into a data field (E7); `null` and nothing are nothing (E8).
-        if data.is_empty() || data.starts_with(':') || data == "null" {
+        if is_nothing(data) {
             return;
         }
         if !is_event {
             return bare(data, sink);
         }
-        if frame.origin == Origin::Unterminated {
+        let is_cut = frame.origin == Origin::Unterminated;
+        if is_cut && data != "[DONE]" {
             sink.delta(&Delta::Anomaly(AnomalyKind::UnterminatedTail));
         }
-        if let Err(place) = document(&mut self.decoder, Cursor::new(frame.data), frame, sink) {
-            self.several(place, frame, sink);
-        }
+        self.one(frame.data, frame, is_cut, sink);
     }
 
-    /// Joined data that is not one JSON value: each line alone, then values one after another (11.1.5); else it is undecodable.
+    /// Data that is not one JSON value: each line alone, or else values one after another (11.1.5); else it is undecodable. What a
+    /// cut event lacks at its end is no fault of the event: the end of the body tells that it was cut.
     #[cold]
-    fn several(&mut self, place: Place, frame: Frame<'_>, sink: &mut dyn DeltaSink) {
-        // A cut last event is no fault of the event: the end of the body tells that it was cut.
-        if frame.origin == Origin::Unterminated {
-            return;
-        }
-        if frame.data.trim() == "[DONE]" {
-            return self.done(sink);
-        }
+    fn several(
+        &mut self,
+        data: &str,
+        place: Place,
+        frame: Frame<'_>,
+        is_cut: bool,
+        sink: &mut dyn DeltaSink,
+    ) {
         // Twice over the text rather than a list of its documents, of which there can be as many as bytes.
         let mut count = 0;
-        let values = Documents::values(frame.data).all(|document| {
+        let values = Documents::values(data).all(|document| {
             count += 1;
             document.is_some()
         });
-        if !values && frame.data.contains('\n') {
-            let lines = || frame.data.lines().filter(|line| !line.trim().is_empty());
-            if lines().take(2).count() < 2 {
-                return undecodable(frame.data, place, sink);
+        if !values && data.contains('\n') {
+            let mut lines = data.lines().peekable();
+            while let Some(line) = lines.next() {
+                self.one(line, frame, is_cut && lines.peek().is_none(), sink);
             }
-            return lines().for_each(|line| self.one_of_several(line, frame, sink));
+            return;
         }
         // What cannot be read ends the list, and is told; what stands before it counts.
-        let whole = if values { count } else { count - 1 };
-        if whole < 2 {
-            return undecodable(frame.data, place, sink);
+        let least = if is_cut && !values { 1 } else { 2 };
+        if (if values { count } else { count - 1 }) >= least {
+            for document in Documents::values(data).flatten() {
+                self.one(document, frame, false, sink);
+            }
+            if values {
+                return;
+            }
         }
-        for document in Documents::values(frame.data).flatten() {
-            self.one_of_several(document, frame, sink);
-        }
-        if !values {
-            undecodable(frame.data, place, sink);
+        if !is_cut {
+            undecodable(data, place, sink);
         }
     }
 
-    fn one_of_several(&mut self, text: &str, frame: Frame<'_>, sink: &mut dyn DeltaSink) {
-        if text.trim() == "[DONE]" {
-            self.done(sink);
-        } else if let Err(place) = document(&mut self.decoder, Cursor::new(text), frame, sink) {
-            undecodable(text, place, sink);
+    fn one(&mut self, data: &str, frame: Frame<'_>, is_cut: bool, sink: &mut dyn DeltaSink) {
+        if self.done || is_nothing(data) {
+            return;
+        }
+        if data.trim() == "[DONE]" {
+            return self.done(sink);
+        }
+        if let Err(place) = document(&mut self.decoder, Cursor::new(data), frame, sink) {
+            self.several(data, place, frame, is_cut, sink);
         }
     }
+}
+
+/// A gateway may wrap its keep-alive comment into a data field (E7); `null` and nothing are nothing (E8).
+fn is_nothing(data: &str) -> bool {
+    let data = data.trim();
+    matches!(data, "" | "null") || (data.starts_with(':') && !data.contains('\n'))
 }
 
 /// One document to its decoder; an error tells where it stops being JSON.

@@ -226,6 +226,50 @@ fn error_e13_two_documents_in_one_event() {
     one_call(format!("data: {HEAD}\n\ndata: {TAIL}\ndata: [DONE]\n\n"));
 }
 
+#[test]
+fn error_e13_a_keep_alive_beside_a_document_is_nothing_and_hides_nothing() {
+    for idle in [": keepalive", ":", "null", ""] {
+        for first in [
+            format!("data: {idle}\ndata: {HEAD}"),
+            format!("data: {HEAD}\ndata: {idle}"),
+        ] {
+            let run = one_call(format!(
+                "{first}\n\ndata: {TAIL}\n\ndata: {idle}\ndata: [DONE]\n\n"
+            ));
+            assert_eq!(run.anomalies, [], "{first}");
+        }
+    }
+}
+
+/// What a body lacks at its end is missing from the last document alone (11.1.3).
+#[test]
+fn error_e5_the_whole_documents_of_a_last_event_count() {
+    const LAST: &str = r#"{"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}"#;
+    let joined = [HEAD, TAIL, LAST, "[DONE]"].map(|document| format!("data: {document}\n"));
+    one_call(joined.concat());
+    one_call(format!("data: {HEAD}\n\ndata: {TAIL}{LAST}"));
+    for cut in 1..LAST.len() {
+        let cut = &LAST[..cut];
+        for body in [
+            format!("data: {HEAD}\ndata: {TAIL}\ndata: {cut}"),
+            format!("data: {HEAD}\n\ndata: {TAIL}{cut}"),
+            format!("data: {HEAD}{TAIL}\ndata: {LAST}{cut}\n"),
+        ] {
+            let run = chat(&body);
+            assert_eq!(run.calls[0].state(), CallState::Whole, "{body}");
+            let end = if body.contains(LAST) {
+                End::Clean
+            } else {
+                End::Truncated
+            };
+            assert_eq!(run.end, end, "{body}");
+        }
+    }
+    // What is no JSON before the last document is no cut.
+    let run = chat(format!("data: {HEAD}\ndata: {{\"a\":\ndata: {TAIL}"));
+    assert_eq!(run.error().kind(), ErrorKind::Undecodable);
+}
+
 /// A call whose document shares its event with one before it that says nothing, in every format that skips such.
 fn beside(other: impl Fn(&str) -> Value, between: &str) {
     let call = json!({"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "tide_height",
