@@ -4,7 +4,10 @@
 //! `type` decides; the `event:` line may be missing, late or renamed. A block that got its stop is closed there; blocks
 //! whose stop never came are closed by `message_delta` and `message_stop` (A5; Kimi's endpoint sends no stops at all).
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use smallvec::SmallVec;
 
 use crate::delta::{
     ArgumentsPart, CallDelta, ClosedBy, Delta, DeltaSink, Executor, FinishMeaning, Route, TextKind,
@@ -24,11 +27,30 @@ pub(super) fn decoder() -> Box<dyn Decoder> {
 #[derive(Default)]
 pub(super) struct Anthropic {
     stage: Stage,
-    /// The ids of the blocks that are open, by their index.
-    open: BTreeMap<i64, String>,
-    /// The ids of calls that ended. A message that begins again may hold them (A4); empty for those without one.
-    ended: HashSet<String>,
+    /// None until a call begins.
+    told: Option<Box<Told>>,
     scratch: Vec<u8>,
+}
+
+/// The calls that were told, by a hash of their ids, which need not be held a second time: a message that begins again may hold
+/// these calls (A4).
+#[derive(Debug, Default)]
+struct Told {
+    /// Those whose block is open, with its index.
+    open: SmallVec<[(i64, u64); 2]>,
+    ended: HashSet<u64>,
+}
+
+impl Told {
+    /// These blocks end.
+    fn end(&mut self, ends: impl Fn(i64) -> bool) {
+        let (ended, open) = std::mem::take(&mut self.open)
+            .into_iter()
+            .partition(|&(at, _)| ends(at));
+        self.open = open;
+        let ended: SmallVec<[_; 2]> = ended;
+        self.ended.extend(ended.into_iter().map(|(_, id)| id));
+    }
 }
 
 /// Where in a message the stream is.
@@ -87,11 +109,11 @@ impl Block<'_> {
         }
     }
 
-    /// Empty where it has none.
-    fn id(&self) -> String {
-        self.id
-            .map(|id| id.to_cow().into_owned())
-            .unwrap_or_default()
+    /// Tells the calls apart; those without an id are one.
+    fn id_hash(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.id.map(Text::to_cow).hash(&mut hasher);
+        hasher.finish()
     }
 }
 
@@ -124,8 +146,9 @@ impl JsonDecoder for Anthropic {
                 }
             }
             Some(EventKind::BlockStop) => {
-                let id = event.index.and_then(|index| self.open.remove(&index));
-                self.ended.extend(id);
+                if let (Some(told), Some(index)) = (&mut self.told, event.index) {
+                    told.end(|at| at == index);
+                }
                 stop_block(event.index, sink);
             }
             Some(EventKind::MessageStart) => self.speak_message(&event, sink),
@@ -269,7 +292,9 @@ impl Anthropic {
     fn speak_block(&mut self, block: &Block<'_>, index: Option<i64>, sink: &mut dyn DeltaSink) {
         if let Some(executor) = block.executor() {
             if let Some(index) = index {
-                self.open.insert(index, block.id());
+                let told = self.told.get_or_insert_default();
+                told.open.retain(|(at, _)| *at != index);
+                told.open.push((index, block.id_hash()));
             }
             return speak_call(block, executor, index, sink);
         }
@@ -290,14 +315,17 @@ impl Anthropic {
 
     /// All blocks of the message are over.
     fn end_blocks(&mut self) {
-        let open = std::mem::take(&mut self.open);
-        self.ended.extend(open.into_values());
+        if let Some(told) = &mut self.told {
+            told.end(|_| true);
+        }
     }
 
     fn speak_message(&mut self, event: &Event<'_>, sink: &mut dyn DeltaSink) {
         let before = std::mem::replace(&mut self.stage, Stage::Started);
         if before != Stage::Fresh {
-            self.open.clear();
+            if let Some(told) = &mut self.told {
+                told.open.clear();
+            }
             sink.delta(&Delta::Restart);
         }
         // A message behind one that stopped is a later turn of a recorded conversation. Its own blocks are told; what it was
@@ -313,8 +341,9 @@ impl Anthropic {
             let block = read_block(cursor)?;
             // Text there is a replay of what the caller sent; only calls are new.
             if let Some(executor) = block.executor() {
-                let id = block.id();
-                if !self.ended.contains(&id) {
+                let id = block.id_hash();
+                let told = self.told.as_ref();
+                if told.is_none_or(|told| !told.ended.contains(&id)) {
                     held.push(id);
                     speak_call(&block, executor, None, sink);
                 }
@@ -330,7 +359,9 @@ impl Anthropic {
             // A plain duplicate.
             return;
         }
-        self.ended.extend(held);
+        if !held.is_empty() {
+            self.told.get_or_insert_default().ended.extend(held);
+        }
         if event.message_reason.is_some() {
             finish(event.message_reason, sink);
         }

@@ -15,8 +15,6 @@ mod tests;
 mod texts;
 mod unfinished;
 
-use std::collections::BTreeMap;
-
 use smallvec::SmallVec;
 
 use crate::anomaly::AnomalyKind;
@@ -34,7 +32,7 @@ use events::{Event, EventKind, MCP_CALL, Piece, Response, read_event};
 use items::Item;
 use seen::Seen;
 use texts::{Source, TEXT_KINDS, Told};
-use unfinished::Unfinished;
+use unfinished::{AllUnfinished, Unfinished};
 
 pub(super) fn decoder() -> Box<dyn Decoder> {
     Box::new(Json::<OpenAiResponses>::default())
@@ -45,7 +43,7 @@ struct OpenAiResponses {
     stage: Stage,
     seen: Seen,
     /// Of the calls in `seen` those whose arguments are an object that was not told yet.
-    unfinished: BTreeMap<usize, Unfinished>,
+    unfinished: Option<Box<AllUnfinished>>,
     /// A call was told that the caller must answer.
     asks: bool,
     /// None until a text is told.
@@ -216,14 +214,20 @@ impl OpenAiResponses {
         let unfinished = Unfinished::new(&call).filter(|_| repeated.is_none());
         let held = unfinished.as_ref().map_or(0, |unfinished| unfinished.bytes);
         call.speak_announced(key, route, arguments, held, sink);
-        self.unfinished.extend(unfinished.map(|held| (at, held)));
+        if let Some(unfinished) = unfinished {
+            let all = self.unfinished.get_or_insert_default();
+            all.0.insert(at, unfinished);
+        }
     }
 
     /// A part of a call's arguments that no delta carries.
     fn speak_part(&mut self, event: &Event<'_>, text: Option<Text<'_>>, sink: &mut dyn DeltaSink) {
         let item_id = event.item_id().map(Text::to_cow).unwrap_or_default();
         let at = self.seen.spoken_of(event.output_index, &item_id);
-        let Some((at, held)) = at.and_then(|at| Some((at, self.unfinished.get_mut(&at)?))) else {
+        let (Some(at), Some(all)) = (at, &mut self.unfinished) else {
+            return;
+        };
+        let Some(held) = all.0.get_mut(&at) else {
             return;
         };
         held.take(
@@ -239,7 +243,7 @@ impl OpenAiResponses {
 
     /// No finished item comes any more: what was held is said, or that nothing came.
     fn speak_unfinished(&mut self, ended_well: bool, sink: &mut dyn DeltaSink) {
-        for (at, unfinished) in std::mem::take(&mut self.unfinished) {
+        for (at, unfinished) in self.unfinished.take().into_iter().flat_map(|all| all.0) {
             let so_far = unfinished.so_far(ended_well);
             let mut call = CallDelta::new().id(&*unfinished.id);
             (call.key.index, call.key.item_id) = self.seen.address(at);
@@ -288,7 +292,9 @@ impl OpenAiResponses {
             None => self.seen.add(&call.identity()),
         };
         self.asks |= call.is_asked();
-        self.unfinished.remove(&at);
+        if let Some(all) = &mut self.unfinished {
+            all.0.remove(&at);
+        }
         call.speak_whole(call.key(&self.seen, at), route, sink);
         Some(at)
     }

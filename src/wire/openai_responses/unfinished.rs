@@ -23,6 +23,10 @@ pub(super) struct Unfinished {
     pub(super) bytes: usize,
 }
 
+/// Those of one response, by their place among the calls seen.
+#[derive(Debug, Default)]
+pub(super) struct AllUnfinished(pub(super) BTreeMap<usize, Unfinished>);
+
 /// The text of the arguments as far as it came.
 pub(super) struct SoFar {
     /// Not closed where something is missing: nothing else would show that it is cut.
