@@ -498,20 +498,12 @@ impl Accumulator {
             text: bounded(reason),
             native: native.map(bounded),
         };
-        let reasons = &mut self.notes.get_or_insert_default().reasons;
-        match reasons.iter_mut().find(|(of, _)| *of == choice) {
-            // Of several reasons the more telling one wins (Q56); an unchanged one is not said again.
-            Some((_, held)) if *held == reason => {}
-            Some((_, held)) => {
-                if weight(reason.meaning) >= weight(held.meaning) {
-                    *held = reason.clone();
-                }
-                self.queue.push(Queued::Finished(choice, reason));
-            }
-            None => {
-                reasons.push((choice, reason.clone()));
-                self.queue.push(Queued::Finished(choice, reason));
-            }
+        if self
+            .notes
+            .get_or_insert_default()
+            .take_reason(choice, &reason)
+        {
+            self.queue.push(Queued::Finished(choice, reason));
         }
         if self.config.emit == EmitWhen::FinishReason {
             self.close_all(Some(choice), ClosedBy::FinishReason);
@@ -559,15 +551,4 @@ fn shortened(text: &str, limit: usize) -> &str {
         end -= 1;
     }
     text.get(..end).unwrap_or_default()
-}
-
-/// Which of two finish reasons tells more (WIRE_FORMATS Q56).
-fn weight(meaning: FinishMeaning) -> u8 {
-    match meaning {
-        FinishMeaning::Other => 0,
-        FinishMeaning::Stop | FinishMeaning::Paused => 1,
-        FinishMeaning::ToolCalls => 2,
-        FinishMeaning::Filtered | FinishMeaning::Length => 3,
-        FinishMeaning::MalformedCall | FinishMeaning::Error => 4,
-    }
 }

@@ -6,6 +6,7 @@ use smallvec::SmallVec;
 
 use super::open::Told;
 use crate::anomaly::AnomalyKind;
+use crate::delta::FinishMeaning;
 use crate::error::Error;
 use crate::event::FinishReason;
 use crate::slots::SlotId;
@@ -39,10 +40,36 @@ impl Notes {
             .map(|(_, reason)| reason)
     }
 
+    /// Notes what the model of this choice said of its end; tells whether that is news.
+    pub(super) fn take_reason(&mut self, choice: u32, reason: &FinishReason) -> bool {
+        match self.reasons.iter_mut().find(|(of, _)| *of == choice) {
+            // Of several reasons the more telling one wins (Q56); an unchanged one is not said again.
+            Some((_, held)) if held == reason => return false,
+            Some((_, held)) => {
+                if weight(reason.meaning) >= weight(held.meaning) {
+                    *held = reason.clone();
+                }
+            }
+            None => self.reasons.push((choice, reason.clone())),
+        }
+        true
+    }
+
     pub(super) fn count(&mut self, kind: AnomalyKind) {
         match self.counts.iter_mut().find(|(of, _)| *of == kind) {
             Some((_, count)) => *count += 1,
             None => self.counts.push((kind, 1)),
         }
+    }
+}
+
+/// Which of two finish reasons tells more (WIRE_FORMATS Q56).
+fn weight(meaning: FinishMeaning) -> u8 {
+    match meaning {
+        FinishMeaning::Other => 0,
+        FinishMeaning::Stop | FinishMeaning::Paused => 1,
+        FinishMeaning::ToolCalls => 2,
+        FinishMeaning::Filtered | FinishMeaning::Length => 3,
+        FinishMeaning::MalformedCall | FinishMeaning::Error => 4,
     }
 }

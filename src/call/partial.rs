@@ -272,7 +272,7 @@ impl PartialCall {
                 && self
                     .initial
                     .as_deref()
-                    .is_some_and(|initial| initial.len() > 2))
+                    .is_some_and(|initial| !says_nothing(initial) && initial.trim() != "\"\""))
     }
 
     /// Whether the provider says that the call was cut.

@@ -125,6 +125,12 @@ impl Slot {
     fn is_unread(&self) -> bool {
         self.text().trim().is_empty()
     }
+
+    /// Its text stands, or what stands in its place.
+    fn is_settled(&self) -> bool {
+        let says = |text: &str| !is_blank(text) && !is_empty_object(text) && text != "\"\"";
+        self.is_done() || (self.is_unread() && self.initial.as_deref().is_some_and(says))
+    }
 }
 
 /// How a call ends.
@@ -134,6 +140,8 @@ enum Close {
     /// Only of the choices that gave a reason, if any did.
     Reasoned,
     Unconfirmed,
+    /// An error came before the close that the wire gives each call.
+    Failed,
 }
 
 #[derive(Default)]
@@ -557,6 +565,8 @@ impl Oracle {
             if mirrors.contains(&at) {
                 self.end(at, Close::Unconfirmed);
                 self.slots[at].discarded = true;
+            } else if self.slots[at].held && self.slots[at].is_settled() {
+                self.end(at, Close::Vouched);
             } else if close == Close::Reasoned {
                 let vouched = self.reasons.is_empty() || self.reasons.iter().any(gave_reason);
                 self.end(
@@ -583,8 +593,10 @@ impl Oracle {
             .rev()
             .find(|&other| self.slots[other].choice == slot.choice);
         let reason = self.reasons.iter().find(|(of, _, _)| *of == slot.choice);
-        let cut = newest == Some(at) && reason.is_some_and(|(_, weight, _)| *weight >= 3);
-        let blank_is_cut = cut || close == Close::Unconfirmed;
+        let closed = slot.held && slot.is_settled();
+        let cut =
+            !closed && newest == Some(at) && reason.is_some_and(|(_, weight, _)| *weight >= 3);
+        let blank_is_cut = cut || close != Close::Vouched;
         let settling = Settling {
             repair: if close == Close::Vouched {
                 RepairLevel::Lossless
@@ -648,9 +660,10 @@ impl Oracle {
             };
             object = settled.recovered().cloned();
         }
-        if close == Close::Unconfirmed
+        let is_open = close == Close::Failed && !slot.held;
+        if close != Close::Vouched
             && matches!(state, CallState::Whole | CallState::Repaired)
-            && object.as_ref().is_some_and(Map::is_empty)
+            && (is_open || object.as_ref().is_some_and(Map::is_empty))
         {
             state = CallState::Truncated;
         }
@@ -758,7 +771,14 @@ fn read_entry(entry: &Value, function: &Value, custom: bool, choice: u32) -> Ent
 /// The calls of an Anthropic body, likewise. `None` where the body holds what the oracle does not read.
 pub fn anthropic(body: &[u8]) -> Option<Vec<Expected>> {
     let mut oracle = Oracle::default();
-    let (mut started, mut failed) = (false, false);
+    let (mut stage, mut failed) = (0, false);
+    // The ids of calls whose block is open, and of those that ended.
+    let mut open: Vec<(i64, Option<String>)> = Vec::new();
+    let mut ended: Vec<Option<String>> = Vec::new();
+    let is_call = |block: &Value| {
+        let kinds = ["tool_use", "server_tool_use", "mcp_tool_use"];
+        kinds.iter().any(|kind| block["type"] == *kind)
+    };
     for (_, data) in events_of(body) {
         if data.trim().is_empty() {
             continue;
@@ -766,29 +786,45 @@ pub fn anthropic(body: &[u8]) -> Option<Vec<Expected>> {
         let event: Value = serde_json::from_str(&data).ok()?;
         let index = event["index"].as_i64();
         match event["type"].as_str() {
-            Some("message_start") if started => oracle.restart(),
             Some("message_start") => {
-                started = true;
-                for block in list(&event["message"]["content"]) {
-                    if block.get("input").is_some() {
+                if stage > 0 {
+                    open.clear();
+                    oracle.restart();
+                }
+                // Behind a message that stopped, what one was opened with is history.
+                let told = std::mem::replace(&mut stage, 1) == 2;
+                let blocks = list(&event["message"]["content"]).into_iter();
+                let mut new = Vec::new();
+                for block in blocks.filter(|block| !told && is_call(block)) {
+                    let id = absent(&block["id"]);
+                    if !ended.contains(&id) {
                         oracle.block(None, block);
                         let last = oracle.slots.len() - 1;
                         oracle.end(last, Close::Vouched);
+                        new.push(id);
                     }
                 }
+                ended.extend(new);
             }
-            Some("content_block_start") => oracle.block(index, &event["content_block"]),
+            Some("content_block_start") => {
+                let block = &event["content_block"];
+                if let (Some(index), true) = (index, is_call(block)) {
+                    open.retain(|(at, _)| *at != index);
+                    open.push((index, absent(&block["id"])));
+                }
+                oracle.block(index, block);
+            }
             Some("content_block_delta") => {
                 if let Some(text) = event["delta"]["partial_json"].as_str() {
                     oracle.input(index, text);
                 }
             }
             Some("content_block_stop") => {
+                let stops = |entry: &mut (i64, Option<String>)| Some(entry.0) == index;
+                ended.extend(open.extract_if(.., stops).map(|(_, id)| id));
                 if let Some(slot) = oracle.labelled(0, index) {
-                    let call = &oracle.slots[slot];
-                    let default = call.initial.as_deref().is_some_and(|text| text.len() > 2);
                     // Text that does not stand yet waits for the end of the message (cases/README.md rule 6).
-                    if call.is_done() || (call.is_unread() && default) {
+                    if oracle.slots[slot].is_settled() {
                         oracle.end(slot, Close::Vouched);
                     } else {
                         oracle.slots[slot].held = true;
@@ -799,26 +835,31 @@ pub fn anthropic(body: &[u8]) -> Option<Vec<Expected>> {
                 if let Some(reason) = event["delta"]["stop_reason"].as_str() {
                     oracle.reason(0, reason, None);
                 }
-                let close = if failed {
-                    Close::Unconfirmed
+                ended.extend(open.drain(..).map(|(_, id)| id));
+                oracle.close_all(if failed {
+                    Close::Failed
                 } else {
                     Close::Vouched
-                };
-                oracle.close_all(close);
+                });
             }
             Some("message_stop") => {
-                let close = if failed {
-                    Close::Unconfirmed
+                ended.extend(open.drain(..).map(|(_, id)| id));
+                stage = 2;
+                oracle.close_all(if failed {
+                    Close::Failed
                 } else {
                     Close::Vouched
-                };
-                oracle.close_all(close);
+                });
             }
             Some("error") => failed = true,
             _ => {}
         }
     }
-    oracle.close_all(Close::Unconfirmed);
+    oracle.close_all(if failed {
+        Close::Failed
+    } else {
+        Close::Unconfirmed
+    });
     Some(oracle.expected())
 }
 
@@ -876,7 +917,12 @@ impl Oracle {
 
     fn restart(&mut self) {
         for at in 0..self.slots.len() {
-            if self.slots[at].ended.is_none() {
+            if self.slots[at].ended.is_some() {
+                continue;
+            }
+            if self.slots[at].held {
+                self.end(at, Close::Vouched);
+            } else {
                 self.end(at, Close::Unconfirmed);
                 self.slots[at].discarded = true;
             }

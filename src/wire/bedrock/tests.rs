@@ -248,7 +248,7 @@ fn an_exception_is_an_error_whatever_its_payload() {
         ("", "an error without a message"),
         ("null", "an error without a message"),
         (" {}\n", "an error without a message"),
-        (": slow down", "(11 bytes of text)"),
+        (": slow down", "11 bytes of text"),
         ("slow down", "slow down"),
     ] {
         let mut sink = Spoken::default();
