@@ -68,11 +68,12 @@ impl Unfinished {
         }
     }
 
-    /// The arguments, which a response that ended well says are all there. `None` where nothing of them came.
+    /// The arguments, which a response that ended well says are all there: else what was announced may be a husk. `None` where
+    /// nothing of them came.
     pub(super) fn so_far(&self, ended_well: bool) -> Option<SoFar> {
         let (grows, grown) = (self.kind.grows(), self.grown());
         let ended = self.has_ended(ended_well);
-        let mut is_whole = grows.is_empty() || ended;
+        let mut is_whole = ended || (ended_well && grows.is_empty());
         let (mut text, mut placed) = (String::new(), false);
         let mut put = |name: &str, value: &str| {
             text.push(if text.is_empty() { '{' } else { ',' });
@@ -82,11 +83,12 @@ impl Unfinished {
             let (name, value) = (String::from_utf8_lossy(name), cursor.raw()?);
             if name == grows {
                 placed = true;
-                is_whole |= grown.is_none() && !matches!(value, "\"\"" | "[]" | "null");
+                let says = !matches!(value, "\"\"" | "[]" | "null");
+                is_whole |= ended_well && grown.is_none() && says;
                 put(&name, grown.as_deref().unwrap_or(value));
             } else {
                 // A file that is deleted has no patch.
-                is_whole |= name == "type" && value == "\"delete_file\"";
+                is_whole |= ended_well && name == "type" && value == "\"delete_file\"";
                 put(&name, value);
             }
             Ok(())
