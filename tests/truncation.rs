@@ -15,7 +15,6 @@ use callstitch::{
     RepairLevel, ToolCallParser, WireFormat,
 };
 use serde_json::{Value, json};
-use support::aws_frames;
 use support::run::{Gathering, Run, both, both_with, config};
 use support::wire::{
     DONE, block_stop, choices, data, event, input, message, message_delta, message_start, opening,
@@ -259,10 +258,6 @@ fn an_error_delivers_ended_calls_then_open_ones_then_itself() {
 /// wire's own error.
 fn closed_and_open() -> Vec<(WireFormat, Vec<u8>, Vec<u8>)> {
     let sse = |events: &[Value]| -> Vec<u8> { events.iter().map(event).collect::<String>().into() };
-    let frames = |events: &[(&str, Value)]| -> Vec<u8> {
-        let frame = |(kind, body): &(&str, Value)| aws_frames::event(kind, &body.to_string());
-        events.iter().flat_map(frame).collect()
-    };
     let data = |events: &[Value]| -> Vec<u8> { events.iter().map(data).collect::<String>().into() };
     let error = || json!({"type": "error", "error": {"type": "server_error", "message": "no"}});
     let item = |at: i64, arguments: &str| {
@@ -287,23 +282,8 @@ fn closed_and_open() -> Vec<(WireFormat, Vec<u8>, Vec<u8>)> {
                 "delta": {"type": "arguments_delta", "arguments": BREST}}),
         ]
     };
-    let block = |at: i64| {
-        [
-            (
-                "contentBlockStart",
-                json!({"contentBlockIndex": at,
-                "start": {"toolUse": {"toolUseId": format!("tooluse_{at}"), "name": "tide_height"}}}),
-            ),
-            (
-                "contentBlockDelta",
-                json!({"contentBlockIndex": at, "delta": {"toolUse": {"input": BREST}}}),
-            ),
-        ]
-    };
     let [first, second] = [step(0), step(1)].map(|step| data(&step));
     let step_stop = data(&[json!({"event_type": "step.stop", "index": 0})]);
-    let [one, two] = [block(0), block(1)].map(|block| frames(&block));
-    let stop = frames(&[("contentBlockStop", json!({"contentBlockIndex": 0}))]);
     let claude = [
         message_start(),
         tool_start(0, "toolu_1", "tide_height"),
@@ -345,12 +325,28 @@ fn closed_and_open() -> Vec<(WireFormat, Vec<u8>, Vec<u8>)> {
                 json!({"event_type": "error", "error": {"message": "no", "code": "server_error"}}),
             ]),
         ),
-        (
-            WireFormat::Bedrock,
-            [one, stop, two].concat(),
-            aws_frames::exception("modelStreamErrorException", "{\"message\":\"no\"}"),
-        ),
+        #[cfg(feature = "bedrock")]
+        closed_and_open_in_frames(),
     ]
+}
+
+#[cfg(feature = "bedrock")]
+fn closed_and_open_in_frames() -> (WireFormat, Vec<u8>, Vec<u8>) {
+    let frame = |kind: &str, body: Value| support::aws_frames::event(kind, &body.to_string());
+    let block = |at: i64| {
+        let tool = json!({"toolUseId": format!("tooluse_{at}"), "name": "tide_height"});
+        let start = json!({"contentBlockIndex": at, "start": {"toolUse": tool}});
+        let delta = json!({"contentBlockIndex": at, "delta": {"toolUse": {"input": BREST}}});
+        [
+            frame("contentBlockStart", start),
+            frame("contentBlockDelta", delta),
+        ]
+        .concat()
+    };
+    let stop = frame("contentBlockStop", json!({"contentBlockIndex": 0}));
+    let error = support::aws_frames::exception("modelStreamErrorException", "{\"message\":\"no\"}");
+    let blocks = [block(0), stop, block(1)].concat();
+    (WireFormat::Bedrock, blocks, error)
 }
 
 #[test]
