@@ -68,6 +68,13 @@ pub enum Route {
     Sole,
 }
 
+impl Route {
+    /// Whether a known label alone tells the call.
+    pub(crate) fn goes_by_label(self) -> bool {
+        matches!(self, Route::Table | Route::Labelled)
+    }
+}
+
 /// What a delta says of the arguments.
 ///
 /// # Examples

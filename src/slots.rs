@@ -112,7 +112,7 @@ impl Slots {
         index: Option<i64>,
         route: Route,
     ) -> Option<SlotId> {
-        let index = index.filter(|&index| index >= 0 && route != Route::Opens)?;
+        let index = index.filter(|&index| index >= 0 && route.goes_by_label())?;
         if let Some((label, slot, place)) = self.hot
             && label == (choice, index)
             && let Some(latest) = self.latest.get_mut(place)

@@ -2,7 +2,7 @@
 
 use super::{Accumulator, State};
 use crate::call::{cannot_restate, may_open};
-use crate::delta::{Fragment, Piece, Pieces, Route, TextKind, Whose};
+use crate::delta::{Fragment, Piece, Pieces, TextKind, Whose};
 
 impl Accumulator {
     /// Takes pieces as it takes the delta of each. Those that follow each other in one call and need no second thought are taken
@@ -45,7 +45,7 @@ impl Accumulator {
         let bytes = config
             .max_total_arguments_bytes
             .saturating_sub(self.arguments_bytes);
-        if route == Route::Opens
+        if !route.goes_by_label()
             || !self.state.goes_on()
             || rest.len() > room
             || pieces.text.len() - begin > bytes
@@ -137,7 +137,7 @@ fn one_call(pieces: &Pieces<'_>, rest: &[Piece], from: usize) -> (usize, usize) 
 mod tests {
     use super::*;
     use crate::config::Config;
-    use crate::delta::{ArgumentsPart, CallDelta, Delta, DeltaSink};
+    use crate::delta::{ArgumentsPart, CallDelta, Delta, DeltaSink, Route};
     use crate::json::random;
 
     /// All that is said, texts of one call that follow each other joined, and what is left open.

@@ -262,8 +262,7 @@ impl Slots {
             let settled = self.last_touched(choice).is_some_and(|of| of.settled);
             return or_ambiguous(slot, label.is_none() && !settled);
         }
-        // The same for the newest call that is not whole, unless the piece says again what the latest one said, which is
-        // (cases/README.md, rule 3).
+        // Else the newest call that is not whole (cases/README.md, rule 3), unless the piece says again what the latest said.
         let says_again = |call: &PartialCall| piece.trim_start().starts_with(call.raw().trim());
         let mut newest = (0..calls.count()).rev();
         if !latest.is_some_and(|(_, call)| says_again(call))
