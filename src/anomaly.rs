@@ -83,6 +83,8 @@ anomaly_kinds! {
     UndecodableEvent = "undecodable-event",
     /// An event held bytes that are not UTF-8.
     LossyUtf8 = "lossy-utf8",
+    /// A string of an event held a control character that was not escaped.
+    RawControl = "raw-control",
     /// Text between events.
     StrayText = "stray-text",
     /// Half of a character whose other half never came.

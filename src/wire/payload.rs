@@ -4,7 +4,7 @@ mod errors;
 mod function_call;
 
 use std::borrow::Cow;
-use std::fmt;
+use std::fmt::{self, Write};
 
 use crate::anomaly::AnomalyKind;
 use crate::delta::{CallKey, ClosedBy, Delta, DeltaSink, FinishMeaning};
@@ -203,6 +203,16 @@ impl<D: JsonDecoder> Json<D> {
         is_cut: bool,
         sink: &mut dyn DeltaSink,
     ) {
+        if let Some(escaped) = escaped_controls(data) {
+            let cursor = Cursor::new(&escaped);
+            let frame = Frame {
+                data: &escaped,
+                ..frame
+            };
+            if document(&mut self.decoder, cursor, frame, sink).is_ok() {
+                return sink.delta(&Delta::Anomaly(AnomalyKind::RawControl));
+            }
+        }
         // Twice over the text rather than a list of its documents, of which there can be as many as bytes.
         let mut count = 0;
         let values = Documents::values(data).all(|document| {
@@ -248,6 +258,26 @@ impl<D: JsonDecoder> Json<D> {
 fn is_nothing(data: &str) -> bool {
     let data = data.trim();
     matches!(data, "" | "null") || (data.starts_with(':') && !data.contains('\n'))
+}
+
+/// The text with the control characters escaped that stand in its strings as they are, if there are any: servers send vertical tabs
+/// and form feeds so (E2). Line ends are none of them, for they part documents.
+fn escaped_controls(data: &str) -> Option<String> {
+    let is_raw = |c: char| c.is_ascii_control() && !matches!(c, '\n' | '\r' | '\u{7f}');
+    if !data.contains(is_raw) {
+        return None;
+    }
+    let (mut out, mut in_string, mut after_backslash) = (String::new(), false, false);
+    for c in data.chars() {
+        if in_string && is_raw(c) {
+            let _ = write!(out, "\\u{:04x}", u32::from(c));
+        } else {
+            out.push(c);
+        }
+        in_string ^= c == '"' && !after_backslash;
+        after_backslash = in_string && c == '\\' && !after_backslash;
+    }
+    Some(out)
 }
 
 /// One document to its decoder; an error tells where it stops being JSON.

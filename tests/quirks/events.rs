@@ -61,6 +61,23 @@ fn error_e2_only_cr_and_lf_end_lines() {
 }
 
 #[test]
+fn error_e2_control_characters_stand_unescaped_in_strings() {
+    let text = "a\u{b}b\u{c}c\td\\\\\u{1}";
+    let run = chat(format!(
+        "data: {{\"choices\":[\t{{\"delta\":{{\"content\":\"{text}\"}}}}]}}\n\n{DONE}"
+    ));
+    assert_eq!(run.text, "a\u{b}b\u{c}c\td\\\u{1}");
+    run.assert_told(AnomalyKind::RawControl);
+    // In argument text as well, where they are escaped in their turn.
+    let call = opening(0, "call_1", "note", "{\"t\":\"x#y\"}").replace('#', "\u{b}");
+    let run = chat(body(&[call]));
+    run.assert_calls(&[("note", CallState::Repaired, json!({"t": "x\u{b}y"}))]);
+    // Outside of strings they are a fault as ever.
+    let run = chat(format!("data: {{\u{b}\"choices\":[]}}\n\n{DONE}"));
+    assert_eq!(run.error().kind(), ErrorKind::Undecodable);
+}
+
+#[test]
 fn error_e3_characters_split_between_chunks() {
     // `both` cuts at every byte.
     let run = chat(body(&[opening(
