@@ -509,7 +509,7 @@ impl ToolCallParser {
         let kind = self
             .asked
             .format
-            .map_or(seen, |format| format.framing(seen));
+            .map_or(seen, |format| format.framing(seen, first));
         self.framing = Stage::Framing(Framing::new(kind, self.limits()));
         if let Decoding::Detecting { detector, .. } = &mut self.decoding {
             detector.framed(kind);

@@ -288,7 +288,13 @@ const ROWS: &[Row] = &[
     Row {
         format: WireFormat::Bedrock,
         name: "bedrock",
-        framings: &[FramingKind::Aws],
+        // Bridges and logs write each event as a document under its name (5.2).
+        framings: &[
+            FramingKind::Aws,
+            FramingKind::Lines,
+            FramingKind::Sse,
+            FramingKind::JsonArray,
+        ],
         decoder: bedrock::decoder,
     },
     Row {
@@ -328,9 +334,9 @@ impl WireFormat {
         self.row().map(|row| (row.decoder)())
     }
 
-    /// The framing of a body of this format whose first bytes look like `seen`. The format decides between those it comes in,
-    /// and has one of them where the bytes show another: a bare error is no reason to read a body as something else.
-    pub(crate) fn framing(self, seen: FramingKind) -> FramingKind {
+    /// The framing of a body of this format that begins with these bytes, which look like `seen`. The format decides between those
+    /// it comes in, and has one of them where the bytes show another: a bare error is no reason to read a body as something else.
+    pub(crate) fn framing(self, seen: FramingKind, first: &[u8]) -> FramingKind {
         let Some(row) = self.row() else { return seen };
         // One bare JSON document reads as a line, and as an array of one.
         let seen = if seen == FramingKind::Lines && !row.framings.contains(&seen) {
@@ -339,7 +345,9 @@ impl WireFormat {
             seen
         };
         let usual = row.framings.first().copied().unwrap_or(FramingKind::Sse);
-        if row.framings.contains(&seen) {
+        // Binary frames whose first one is damaged are no text for that.
+        let is_text = !matches!(first.first(), Some(0..=8));
+        if row.framings.contains(&seen) && (is_text || seen == usual) {
             seen
         } else {
             usual

@@ -56,6 +56,8 @@ struct Members<'a> {
     done: bool,
     bytes: bool,
     error: bool,
+    /// A member is named after the event that it is.
+    wrapped: Option<WireFormat>,
 }
 
 /// Reads as far as the data is JSON: a cut or doubled document still shows its members.
@@ -82,6 +84,12 @@ fn read(data: &str) -> Members<'_> {
                 b"message" => seen.message = true,
                 b"done" => seen.done = true,
                 b"bytes" => seen.bytes = true,
+                #[cfg(feature = "bedrock")]
+                key if key.starts_with(b"message") || key.starts_with(b"contentBlock") => {
+                    let named = str::from_utf8(key).ok().and_then(named);
+                    let bedrocks = named.filter(|format| *format == WireFormat::Bedrock);
+                    seen.wrapped = seen.wrapped.or(bedrocks);
+                }
                 _ => {}
             }
             cursor.skip()
@@ -104,6 +112,9 @@ impl Members<'_> {
         #[cfg(feature = "bedrock")]
         if self.bytes && event == Some("chunk") {
             return Some(WireFormat::Bedrock);
+        }
+        if self.wrapped.is_some() {
+            return self.wrapped;
         }
         if self.chat {
             Some(WireFormat::OpenAiChat)

@@ -268,3 +268,34 @@ fn an_empty_body_is_a_truncation_in_every_format() {
         assert!(run.calls.is_empty());
     }
 }
+
+/// WIRE_FORMATS 5.2: each event a document under its name, in lines, as data, or in an array.
+#[cfg(feature = "bedrock")]
+#[test]
+fn bedrocks_events_are_read_from_bridges_and_logs() {
+    let events = [
+        json!({"messageStart": {"role": "assistant"}}),
+        json!({"contentBlockStart": {"contentBlockIndex": 0,
+            "start": {"toolUse": {"toolUseId": "tooluse_1", "name": "tide_height"}}}}),
+        json!({"contentBlockDelta": {"contentBlockIndex": 0, "delta": {"toolUse": {"input": "{\"port\":"}}}}),
+        json!({"contentBlockDelta": {"contentBlockIndex": 0, "delta": {"toolUse": {"input": "\"Brest\"}"}}}}),
+        json!({"contentBlockStop": {"contentBlockIndex": 0}}),
+        json!({"messageStop": {"stopReason": "tool_use"}}),
+    ];
+    let lines: String = events.iter().map(|event| format!("{event}\n")).collect();
+    let sent: String = events.iter().map(data).collect();
+    for body in [lines, sent, json!(events).to_string()] {
+        for format in [WireFormat::Bedrock, WireFormat::Auto] {
+            let run = both(format, &body);
+            run.assert_whole(&[tide()]);
+            assert_eq!(run.ids(), [Some("tooluse_1")]);
+            assert_eq!(run.format, Some(WireFormat::Bedrock));
+        }
+    }
+    // Binary frames whose first is damaged are no text.
+    let run = both(
+        WireFormat::Bedrock,
+        b"\0\0\0\x50\0\0\0\x20\0\0\0\0 and so on",
+    );
+    assert_eq!(run.error().kind(), ErrorKind::Framing);
+}
