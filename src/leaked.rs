@@ -192,7 +192,8 @@ impl LeakedCalls {
         self
     }
 
-    /// The most bytes held for each choice while a markup goes on. What grows beyond is given back as text. Default: 1 MiB.
+    /// The most bytes held for each choice while a markup goes on. What grows beyond is given back as text. The beginning of an
+    /// opening marker, some twenty bytes, is always held. Default: 1 MiB.
     ///
     /// # Examples
     ///

@@ -172,6 +172,9 @@ where
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
+        if self.ended {
+            return (0, Some(0));
+        }
         self.chunks.size_hint()
     }
 }

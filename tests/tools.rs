@@ -536,6 +536,27 @@ mod running {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn what_waits_at_an_error_is_refused_for_its_own_reason_if_it_has_one() {
+        let tools = slow_tools(&Arc::new(AtomicUsize::new(0)));
+        let builtin = ToolCall::builtin(name("wait"), "{}");
+        let waiting = vec![wait(9), builtin, call("nobody", "{}"), wait(1)];
+        let outcomes: Vec<_> = calls(waiting, true).run(tools, 1).collect().await;
+        let told = outcomes.iter().flatten();
+        let told: Vec<_> = told
+            .filter_map(|outcome| Some((outcome.refusal()?.kind(), outcome.result().is_some())))
+            .collect();
+        assert_eq!(
+            told,
+            [
+                (RefusalKind::ProviderExecuted, false),
+                (RefusalKind::UnknownTool, true),
+                (RefusalKind::NotStarted, true),
+            ]
+        );
+        assert!(outcomes.last().unwrap().is_err());
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn refusals_are_outcomes_and_what_a_provider_ran_is_not_run() {
         let tools = slow_tools(&Arc::new(AtomicUsize::new(0)));
         let builtin = ToolCall::builtin(name("wait"), "{}");

@@ -169,8 +169,12 @@ where
                     }
                     Poll::Ready(Some(Err(error))) => {
                         *this.source = Source::Failed(error);
+                        let tools = Borrow::<ToolSet>::borrow(this.tools);
                         this.ready.extend(this.waiting.drain(..).map(|call| {
-                            let refusal = Refusal::new(RefusalKind::NotStarted, &call);
+                            // What would have been refused anyway is, for its own reason: a call that its provider runs wants no answer.
+                            let refusal = tools.resolve(&call).into_refusal();
+                            let not_started = || Refusal::new(RefusalKind::NotStarted, &call);
+                            let refusal = refusal.unwrap_or_else(not_started);
                             Outcome::refused(call, refusal)
                         }));
                         continue;
