@@ -268,7 +268,12 @@ impl Accumulator {
             return;
         }
         self.end_text();
-        self.close_all(None, ClosedBy::Error);
+        // A body that ends inside a frame ends bare.
+        let by = match error.kind() {
+            ErrorKind::Truncated => ClosedBy::Unconfirmed,
+            _ => ClosedBy::Error,
+        };
+        self.close_all(None, by);
         self.end = Some(
             if matches!(error.kind(), ErrorKind::Truncated | ErrorKind::Transport) {
                 End::Truncated

@@ -139,17 +139,19 @@ impl Accumulator {
         // A reason that says the answer was cut means the newest call (11.6), unless that was closed before. A whole object
         // stays whole all the same.
         let closed = slot.held.is_some() && slot.call.is_settled();
+        let newest = notes.is_some_and(|notes| notes.newest.contains(&(choice, at)));
         let cut = slot.call.is_cut()
             || !closed
-                && notes.is_some_and(|notes| notes.newest.contains(&(choice, at)))
+                && newest
                 && matches!(
                     meaning,
                     Some(FinishMeaning::Length | FinishMeaning::Filtered | FinishMeaning::Error)
                 );
         let discarded = matches!(by, ClosedBy::Restart | ClosedBy::Mirrored);
         let unconfirmed = !by.vouches();
-        // Balanced or not: a wire that closes its calls had not closed this one (3.5).
-        let open = by == ClosedBy::Error && !slot.by_table && slot.held.is_none();
+        // Balanced or not: a wire that closes its calls had not closed this one (3.5). Behind another call the close may have been
+        // left out (A5).
+        let open = by == ClosedBy::Error && !slot.by_table && slot.held.is_none() && newest;
         let closing = Closing {
             settling: Settling {
                 // What is missing from a text that nothing vouches for is not repaired.

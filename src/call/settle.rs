@@ -68,10 +68,14 @@ pub(super) fn settle(sources: Sources, settling: &Settling) -> Settled {
         && (last_value == 0 || serde_json::from_str::<serde::de::IgnoredAny>(&text).is_ok());
     // Where nothing vouches for it, a text can be cut inside a value that begins like the text itself: no snapshot then.
     let may_nest = last_value > 0 && settling.blank == Blank::Cut && scan.is_open();
+    // So can what follows a placeholder, of which the same holds as of a text without one (11.4.3).
+    let behind = text.get(..last_value).unwrap_or_default().trim();
+    let may_stand = behind != "{}" && behind.starts_with("{}");
+    let plain = || Arguments::settle(text.clone(), settling);
     if !stands
         && let Some((at, value)) = one_of_several(&text, last_value)
-        && !(may_nest
-            && Arguments::settle(text.clone(), settling).state() == ArgumentsState::Truncated)
+        && !(may_nest && plain().state() == ArgumentsState::Truncated)
+        && !(may_stand && plain().is_usable())
     {
         let repair = Repair::new(RepairKind::Restated, at);
         let arguments = Arguments::restated(text, &value, vec![repair], settling);

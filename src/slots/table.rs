@@ -3,7 +3,7 @@
 use super::{Calls, Place, Routed, SOLE, SlotId, Slots, index, piece};
 use crate::anomaly::AnomalyKind;
 use crate::call::PartialCall;
-use crate::delta::CallDelta;
+use crate::delta::{CallDelta, ToolKind};
 use crate::json::Scan;
 
 impl Slots {
@@ -173,12 +173,54 @@ impl Slots {
             },
             (None, Some(slot)) => Place::Slot(slot),
             (None, None) if piece(delta).is_none_or(str::is_empty) => Place::Nowhere,
-            (None, None) => Place::New,
+            // D16: nothing else is open.
+            (None, None) => {
+                let latest = self.latest(delta.key.choice);
+                let is_open =
+                    |&slot: &SlotId| calls.call(slot).is_some_and(|call| !call.is_whole());
+                latest.filter(is_open).map_or(Place::New, Place::Slot)
+            }
         };
         Routed {
             place,
             anomaly: None,
         }
+    }
+
+    /// The call behind the latest, which is whole, that text without a label goes on with.
+    fn older(
+        &self,
+        piece: &str,
+        latest: Option<(SlotId, &PartialCall)>,
+        choice: u32,
+        calls: &impl Calls,
+    ) -> Option<SlotId> {
+        let said = piece.trim();
+        let opens = said.starts_with('{');
+        // A value by itself says again, encoded perhaps, what the latest said.
+        if !opens && Scan::opens(piece) {
+            return None;
+        }
+        let settled = self.last_touched(choice).is_some_and(|of| of.settled);
+        if let Some((_, latest)) = latest.filter(|_| opens) {
+            let before = latest.raw().trim();
+            // The real text behind a placeholder (Q36), or the same text again (Q38, Q46).
+            if before == "{}" || said.starts_with(before) || before.starts_with(said) {
+                return None;
+            }
+        }
+        let unfinished = |&slot: &SlotId| {
+            let call = calls
+                .call(slot)
+                .filter(|call| *call.kind() != ToolKind::Custom);
+            call.is_some_and(|call| self.is_unfinished(slot, choice, call))
+        };
+        let is_blank = |&slot: &SlotId| calls.call(slot).is_some_and(PartialCall::is_blank);
+        let all = || (0..calls.count()).rev().filter(unfinished);
+        let newest = all().find(|slot| opens || !is_blank(slot))?;
+        // Which of two calls a text begins, or one that follows others without a label, nobody knows.
+        let doubtful = is_blank(&newest) && (settled || all().nth(1).is_some());
+        (!doubtful).then_some(newest)
     }
 
     /// Whether text without a label may belong to this call.
@@ -236,18 +278,15 @@ impl Slots {
         {
             return to(slot, why);
         }
-        let is = |kind: fn(&Slots, SlotId, u32, &PartialCall) -> bool| {
-            move |&slot: &SlotId| {
-                let call = calls.call(slot);
-                call.is_some_and(|call| kind(self, slot, choice, call))
-            }
+        let half_open = |slot: SlotId| {
+            let call = calls.call(slot);
+            call.is_some_and(|call| self.is_half_open(slot, choice, call))
         };
-        let half_open = is(Slots::is_half_open);
         // Two half-open calls without label: neither can be believed (cases/README.md, rule 3).
         let or_ambiguous = |slot, asks: bool| {
             let rival = asks
-                && half_open(&slot)
-                && (0..calls.count()).any(|other| other != slot && half_open(&other));
+                && half_open(slot)
+                && (0..calls.count()).any(|other| other != slot && half_open(other));
             to(
                 slot,
                 if rival {
@@ -262,17 +301,17 @@ impl Slots {
             let settled = self.last_touched(choice).is_some_and(|of| of.settled);
             return or_ambiguous(slot, label.is_none() && !settled);
         }
-        // Else the newest call that is not whole (cases/README.md, rule 3), unless the piece says again what the latest said.
-        let says_again = |call: &PartialCall| piece.trim_start().starts_with(call.raw().trim());
-        let mut newest = (0..calls.count()).rev();
-        if !latest.is_some_and(|(_, call)| says_again(call))
-            && let Some(slot) = newest.find(is(Slots::is_unfinished))
-        {
+        // Else the newest call that is not whole (cases/README.md, rule 3).
+        if let Some(slot) = self.older(piece, latest, choice, calls) {
             return or_ambiguous(slot, label.is_none());
         }
-        match latest {
+        let sole = self.labelled(choice, SOLE);
+        let sole = sole.filter(|&slot| calls.call(slot).is_some_and(|call| !call.is_whole()));
+        match (latest, sole) {
+            // D16: nothing else is open.
+            (None, Some(slot)) => to(slot, why),
             // D17
-            Some((slot, _)) if label.is_none() => to(slot, why),
+            (Some((slot, _)), _) if label.is_none() => to(slot, why),
             // D18
             _ => Routed {
                 place: Place::New,

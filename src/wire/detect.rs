@@ -7,7 +7,7 @@
 use crate::framing::{Frame, FramingKind, Origin};
 use crate::json::cursor::{Cursor, Text};
 use crate::wire::WireFormat;
-use crate::wire::payload::error;
+use crate::wire::payload::{Parts, error};
 
 /// What a frame says of the format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,8 +39,11 @@ impl Detector {
         if frame.origin == Origin::Bare {
             return Verdict::Wait;
         }
-        let seen = read(frame.data);
-        seen.format(frame.event)
+        // A document may share its event with a keep-alive (E7, E13).
+        let parts = Parts(frame.data).map(|part| read(part).format(frame.event));
+        let mut found = std::iter::once(read(frame.data).format(frame.event)).chain(parts);
+        found
+            .find_map(|format| format)
             .map_or(Verdict::Wait, Verdict::Format)
     }
 }

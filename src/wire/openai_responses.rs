@@ -119,6 +119,10 @@ impl JsonDecoder for OpenAiResponses {
     fn finish(&mut self, sink: &mut dyn DeltaSink) {
         self.speak_unfinished(false, sink);
     }
+
+    fn over(&mut self, well: bool, sink: &mut dyn DeltaSink) {
+        self.speak_unfinished(well, sink);
+    }
 }
 
 impl OpenAiResponses {

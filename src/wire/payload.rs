@@ -16,7 +16,7 @@ use crate::wire::echo::Echo;
 pub(crate) use errors::{is_foreign_error, report, report_error};
 pub(crate) use function_call::{Arguments, FunctionCall};
 
-use errors::{bare, undecodable};
+use errors::{bare_error, states_error, stray, undecodable};
 
 /// A decoder whose frames each hold one JSON document.
 pub(crate) trait JsonDecoder: Send + Sync {
@@ -57,6 +57,11 @@ pub(crate) trait JsonDecoder: Send + Sync {
     /// The body ended.
     fn finish(&mut self, sink: &mut dyn DeltaSink) {
         let _ = sink;
+    }
+
+    /// The body's end was said, or (not `well`) an error that no document of this format was.
+    fn over(&mut self, well: bool, sink: &mut dyn DeltaSink) {
+        let _ = (well, sink);
     }
 }
 
@@ -165,7 +170,31 @@ impl<D: JsonDecoder> Json<D> {
 
     fn done(&mut self, sink: &mut dyn DeltaSink) {
         self.done = true;
+        self.decoder.over(true, sink);
         sink.delta(&Delta::End);
+    }
+
+    /// Data that says of itself that it is an error. Of several documents (E13) the others count, and are told before it.
+    #[cold]
+    fn failed(&mut self, frame: Frame<'_>, code: Option<&str>, sink: &mut dyn DeltaSink) {
+        let says = |part: &&str| !is_nothing(part) && part.trim() != "[DONE]";
+        let parts = || Parts(frame.data).filter(says);
+        let is_object = |part: &str| part.trim_start().starts_with('{');
+        let stated = parts().find(|part| states_error(part));
+        let last = || parts().last().filter(|_| parts().any(is_object));
+        let error = stated.or_else(last).unwrap_or(frame.data);
+        let other = Frame {
+            event: None,
+            ..frame
+        };
+        for part in parts() {
+            let is_error = std::ptr::eq(part, error) || states_error(part);
+            if !is_error && is_object(part) {
+                self.one(part, other, false, sink);
+            }
+        }
+        self.decoder.over(false, sink);
+        report(error.trim(), code, D::ERRORS_ARE_LAST, sink);
     }
 
     #[cold]
@@ -173,17 +202,23 @@ impl<D: JsonDecoder> Json<D> {
         let data = frame.data.trim();
         // What says of itself that it is an error is one, even if it says no more (WIRE_FORMATS 5.2, 11.6).
         if frame.origin == Origin::Exception {
-            return report(data, frame.event, D::ERRORS_ARE_LAST, sink);
+            return self.failed(frame, frame.event, sink);
         }
         let is_event = frame.origin != Origin::Bare;
         if is_event && frame.event == Some("error") && data != "[DONE]" {
-            return report(data, None, D::ERRORS_ARE_LAST, sink);
+            return self.failed(frame, None, sink);
         }
         if is_nothing(data) {
             return;
         }
         if !is_event {
-            return bare(data, sink);
+            return match bare_error(data) {
+                Some(error) => {
+                    self.decoder.over(false, sink);
+                    report_error(error, None, sink);
+                }
+                None => stray(data, sink),
+            };
         }
         let is_cut = frame.origin == Origin::Unterminated;
         if is_cut && data != "[DONE]" {
@@ -193,7 +228,8 @@ impl<D: JsonDecoder> Json<D> {
     }
 
     /// Data that is not one JSON value: each line alone, or else values one after another (11.1.5); else it is undecodable. What a
-    /// cut event lacks at its end is no fault of the event: the end of the body tells that it was cut.
+    /// cut event lacks at its end is no fault of the event: the end of the body tells that it was cut. No line counts that stands
+    /// inside a document: argument text must not become a call.
     #[cold]
     fn several(
         &mut self,
@@ -219,10 +255,10 @@ impl<D: JsonDecoder> Json<D> {
             count += 1;
             document.is_some()
         });
-        if !values && data.contains('\n') {
-            let mut lines = data.lines().peekable();
-            while let Some(line) = lines.next() {
-                self.one(line, frame, is_cut && lines.peek().is_none(), sink);
+        if !values && Parts(data).nth(1).is_some() {
+            let mut parts = Parts(data).peekable();
+            while let Some(part) = parts.next() {
+                self.one(part, frame, is_cut && parts.peek().is_none(), sink);
             }
             return;
         }
@@ -302,6 +338,40 @@ fn first_type(beginning: &str) -> Option<Cow<'_, str>> {
         Err(Fault)
     });
     kind.map(Text::to_cow)
+}
+
+/// The lines of a text; a document that is open where its line ends goes on in the next.
+pub(super) struct Parts<'a>(pub(super) &'a str);
+
+impl<'a> Iterator for Parts<'a> {
+    type Item = &'a str;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.0.is_empty() {
+            return None;
+        }
+        let is_document = self.0.trim_start().starts_with(['{', '[']);
+        let (mut depth, mut in_string, mut after_backslash) = (0usize, false, false);
+        let end = self.0.bytes().position(|byte| {
+            match byte {
+                b'\n' => return depth == 0 && !in_string,
+                _ if !is_document => {}
+                _ if after_backslash => after_backslash = false,
+                b'\\' => after_backslash = in_string,
+                b'"' => in_string = !in_string && depth > 0,
+                b'{' | b'[' if !in_string => depth += 1,
+                b'}' | b']' if !in_string => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            false
+        });
+        let (part, rest) = match end {
+            Some(end) => (self.0.get(..end), self.0.get(end + 1..)),
+            None => (Some(self.0), None),
+        };
+        self.0 = rest.unwrap_or_default();
+        part
+    }
 }
 
 /// The values that stand one after another in a text; `None`, and nothing more, where one cannot be read.

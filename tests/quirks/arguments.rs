@@ -86,6 +86,26 @@ fn quirk_q36_the_real_one_may_come_in_snapshots_or_encoded_once_more() {
 }
 
 #[test]
+fn quirk_q36_what_follows_the_placeholder_may_be_a_nested_object_that_begins_alike() {
+    for (texts, object) in [
+        (
+            &["{}", "{\"filter\":", "{\"filter\":1}}"][..],
+            json!({"filter": {"filter": 1}}),
+        ),
+        (
+            &["{}", "{\"a\":[", "{\"a\":[1]}]}"],
+            json!({"a": [{"a": [1]}]}),
+        ),
+        (
+            &["{}", "{\"a\":", "{\"a\":1}}", "{\"a\":{\"a\":1}}"],
+            json!({"a": {"a": 1}}),
+        ),
+    ] {
+        repaired(&pieces(texts), object);
+    }
+}
+
+#[test]
 fn a_cut_text_that_may_be_a_nested_object_is_no_snapshot_where_nothing_vouches_for_it() {
     let texts: [&[&str]; 3] = [
         &["{\"and\":[", "{\"and\":[]}"],

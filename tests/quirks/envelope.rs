@@ -214,6 +214,18 @@ fn a_legacy_function_call_and_calls_with_labels_do_not_touch_each_other() {
         ])
         .assert_whole(&[now(), tide()]);
     }
+    // Where one form alone is open, text of the other that names nothing is its own.
+    let nameless = json!({"function": {"arguments": "1}"}});
+    finished(&[
+        legacy(json!({"name": "now", "arguments": "{\"zone\":"})),
+        entry(nameless),
+    ])
+    .assert_whole(&[now()]);
+    finished(&[
+        entry(open.clone()),
+        legacy(json!({"arguments": "\"Brest\"}"})),
+    ])
+    .assert_whole(&[tide()]);
     // A gateway that says everything twice.
     let both = |entry: &Value| {
         let function = &entry["function"];

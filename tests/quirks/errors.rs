@@ -381,3 +381,32 @@ fn an_error_shows_a_servers_words() {
         }
     }
 }
+
+#[test]
+fn an_error_joined_with_documents_is_told_after_them_in_the_servers_words() {
+    let call = opening(0, "call_1", "tide_height", "{\"port\":\"Brest\"}");
+    let call = call.trim_end();
+    let error = r#"{"code":500,"message":"slot vanished"}"#;
+    let wrapped = format!("{{\"error\":{error}}}");
+    for event in [
+        format!("{call}\nerror: {wrapped}\n\n"),
+        format!("{call}\nerror: {error}\n\n"),
+        format!("{call}\n\nerror: {error}\ndata: [DONE]\n\n"),
+        format!("event: error\n{call}\ndata: {wrapped}\n\n"),
+        format!("{call}\n\nevent: error\ndata: {wrapped}\ndata: {wrapped}\n\n"),
+        format!("{call}\n\nerror: {wrapped}\ndata: [DONE]\n\n"),
+    ] {
+        let run = chat(&event);
+        assert_eq!(run.calls[0].state(), CallState::Whole, "{event}");
+        assert_eq!(run.error().message(), "slot vanished", "{event}");
+    }
+    let run = chat("event: error\ndata: Too many\ndata: requests\n\n");
+    assert_eq!(run.error().message(), "Too many\nrequests");
+    for (error, words) in [
+        (json!({"type": "overloaded_error"}), "overloaded_error"),
+        (json!({"code": "rate_limit"}), "rate_limit"),
+    ] {
+        let run = chat(data(&json!({ "error": error })));
+        assert_eq!(run.error().message(), words);
+    }
+}

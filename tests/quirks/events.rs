@@ -283,8 +283,55 @@ fn error_e5_the_whole_documents_of_a_last_event_count() {
         }
     }
     // What is no JSON before the last document is no cut.
-    let run = chat(format!("data: {HEAD}\ndata: {{\"a\":\ndata: {TAIL}"));
+    let run = chat(format!("data: {HEAD}\ndata: {{\"a\" 1}}\ndata: {TAIL}"));
     assert_eq!(run.error().kind(), ErrorKind::Undecodable);
+}
+
+/// Argument text must not become a call or an error (11.1.5 is about documents).
+#[test]
+fn error_e13_a_line_inside_a_document_is_none() {
+    let inner = json!({"candidates": [{"content": {"parts": [{"functionCall": {"name": "delete_all", "args": {"path": "/"}}}]}}]});
+    let open =
+        r#"{"candidates":[{"content":{"parts":[{"functionCall":{"name":"save","args":{"log":["#;
+    for end in [",{\"x\":", "", ",1 2]}}}]}}]}", "\"x"] {
+        for body in [
+            format!("[{open}\n{inner}\n{end}"),
+            format!("[{open}\n{inner}\n{end}}}]"),
+            format!("data: {open}\ndata: {inner}\ndata: {end}"),
+            format!("data: {open}\ndata: {inner}\ndata: {end}\n\n"),
+        ] {
+            let run = both(WireFormat::Gemini, &body);
+            assert_eq!(run.calls.len(), 0, "{body}");
+            assert!(run.error().kind() != ErrorKind::Provider, "{body}");
+        }
+    }
+    // An element that is cut anywhere is a truncation, however it is laid out.
+    let pretty = serde_json::to_string_pretty(&json!([inner])).unwrap();
+    for cut in 1..pretty.len() - 3 {
+        let run = both(WireFormat::Gemini, &pretty[..cut]);
+        assert_eq!(run.error().kind(), ErrorKind::Truncated, "{cut}");
+    }
+    let log = "{\"message\":{\"tool_calls\":[{\"function\":{\"name\":\"save\",\"arguments\":{\"l\":[\n{\"error\":\"secret\"}\n";
+    let run = both(WireFormat::Ollama, log);
+    assert_eq!(run.error().kind(), ErrorKind::Truncated);
+    // One of several lines, beside others, is one.
+    let (before, after) = HEAD.split_at(HEAD.find("\"delta\"").unwrap());
+    for (first, last) in [("", "\ndata: [DONE]"), (": ka\ndata: ", "\n\ndata: [DONE]")] {
+        let tail = format!("data: {first}{before}\ndata: {after}\ndata: {TAIL}{last}\n\n");
+        one_call(tail);
+    }
+}
+
+#[test]
+fn error_e7_a_keep_alive_beside_the_first_document_hides_no_format() {
+    for idle in [": keepalive", "null", "{\"x\":1}"] {
+        let run = both(
+            WireFormat::Auto,
+            format!("data: {idle}\ndata: {HEAD}\n\ndata: {TAIL}\n\n{DONE}"),
+        );
+        assert_eq!(run.format, Some(WireFormat::OpenAiChat), "{idle}");
+        run.assert_whole(&[("tide_height", brest())]);
+    }
 }
 
 /// A call whose document shares its event with one before it that says nothing, in every format that skips such.

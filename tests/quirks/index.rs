@@ -369,14 +369,42 @@ fn a_fragment_continues_the_newest_call_that_is_not_whole() {
         piece(0, TIDE),
     ])
     .assert_whole(&[tide(), moon()]);
-    // The latest call says again what it said.
+    // Text that the latest call may have sent, or that two calls may begin, or that is none for it.
+    let settled = |texts: &[&str], blank: &[&str]| {
+        let mut chunks: Vec<_> = blank
+            .iter()
+            .map(|id| opening(None, id, "now", ""))
+            .collect();
+        chunks.push(opening(None, "call_2", "moon_phase", texts[0]));
+        chunks.extend(texts[1..].iter().map(|text| piece(None, text)));
+        finished(&chunks)
+    };
+    let encoded = json!(MOON).to_string();
+    for texts in [
+        &[MOON, MOON][..],
+        &[MOON, "{\"day\"", ":3}"],
+        &[MOON, &encoded],
+        &[MOON, "{\"day\""],
+        &[MOON, "}"],
+        &["{}", MOON],
+    ] {
+        let run = settled(texts, &["call_1"]);
+        assert_eq!(run.calls[0].arguments().raw(), "", "{texts:?}");
+        assert_eq!(run.calls[1].arguments().to_json(), MOON, "{texts:?}");
+    }
+    let run = settled(&["", TIDE, MOON], &["call_1"]);
+    assert!(!run.calls[1].is_usable(), "whose is the second?");
+    let run = settled(&[MOON, TIDE], &["call_0", "call_1"]);
+    assert!(!run.calls[2].is_usable(), "which of the two?");
+    let custom = calls(
+        json!([{"id": "call_1", "type": "custom", "custom": {"name": "sql", "input": "select"}}]),
+    );
     let run = finished(&[
-        opening(None, "call_1", "now", ""),
-        opening(None, "call_2", "moon_phase", MOON),
+        custom,
+        opening(None, "call_2", "moon_phase", "{}"),
         piece(None, MOON),
     ]);
-    let states: Vec<_> = run.calls.iter().map(|call| call.state()).collect();
-    assert_eq!(states, [CallState::Whole, CallState::Repaired]);
+    assert_eq!(run.calls[0].arguments().raw(), "select");
 }
 
 #[test]

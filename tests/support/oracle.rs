@@ -403,7 +403,8 @@ impl Oracle {
             return Some(Some(slot)); // D15
         }
         if let (true, None, None) = (entry.legacy, &entry.name, labelled) {
-            return has_piece.then_some(None);
+            // Where nothing else is open, the text goes on with the latest.
+            return has_piece.then_some(unfinished);
         }
         if let (true, Some(_), None) = (entry.legacy, &entry.name, labelled) {
             return Some(None);
@@ -493,13 +494,8 @@ impl Oracle {
             .collect();
         let unfinished = latest.filter(|&slot| !self.slots[slot].is_done());
         let settled = unfinished.is_some_and(|slot| self.settled.contains(&(choice, slot)));
-        let piece = entry.piece.as_deref().unwrap_or_default();
-        let says_again = latest.is_some_and(|slot| {
-            let said = self.slots[slot].text();
-            piece.trim_start().starts_with(said.trim())
-        });
-        let newest = open.last().copied().filter(|_| !says_again);
-        if let Some(slot) = unfinished.or(newest) {
+        let older = self.older(entry, latest, &open);
+        if let Some(slot) = unfinished.or(older) {
             // D16, and cases/README.md rule 3: of two half-open calls without a label neither can be believed.
             let unlabelled: Vec<usize> = open
                 .into_iter()
@@ -514,8 +510,42 @@ impl Oracle {
             }
             return Some(Some(slot));
         }
+        if let (None, Some(slot)) = (latest, legacy)
+            && !self.slots[slot].is_done()
+        {
+            return Some(Some(slot));
+        }
         // D17, else D18
         Some(latest.filter(|_| entry.index.is_none()))
+    }
+
+    /// The call behind the latest that text without a label goes on with (cases/README.md rule 3), where that is no guess.
+    fn older(&self, entry: &Entry, latest: Option<usize>, open: &[usize]) -> Option<usize> {
+        let piece = entry.piece.as_deref().unwrap_or_default();
+        let (said, begins) = (piece.trim(), piece.trim().starts_with('{'));
+        if !begins && opens(piece) {
+            return None;
+        }
+        if let (true, Some(latest)) = (begins, latest) {
+            let text = self.slots[latest].text();
+            let text = text.trim();
+            if text == "{}" || said.starts_with(text) || text.starts_with(said) {
+                return None;
+            }
+        }
+        let anonymous = latest.is_some_and(|slot| self.settled.contains(&(entry.choice, slot)));
+        let open: Vec<usize> = open
+            .iter()
+            .copied()
+            .filter(|&at| !self.slots[at].custom)
+            .collect();
+        let unread = |at: &usize| self.slots[*at].is_unread();
+        let newest = open
+            .iter()
+            .rev()
+            .find(|at| begins || !unread(at))
+            .copied()?;
+        (!unread(&newest) || (!anonymous && open.len() == 1)).then_some(newest)
     }
 
     /// The reason that tells more wins, of equal ones the later.
@@ -640,6 +670,10 @@ impl Oracle {
             let mut again = said_again(&slot.pieces);
             let plain = Arguments::settle(text.clone(), &settling);
             // A cut text may hold a value that begins as it does itself.
+            // What stands behind a placeholder may be one whole text.
+            if text.trim_start().starts_with("{}") && plain.is_usable() {
+                again = None;
+            }
             let is_one = !(1..text.len()).filter_map(|at| text.get(..at)).any(is_done);
             let is_cut = plain.state() == callstitch::ArgumentsState::Truncated;
             if blank_is_cut && is_one && is_cut {
@@ -660,7 +694,8 @@ impl Oracle {
             };
             object = settled.recovered().cloned();
         }
-        let is_open = close == Close::Failed && !slot.held;
+        // Behind another call the close may have been left out (A5).
+        let is_open = close == Close::Failed && !slot.held && newest == Some(at);
         if close != Close::Vouched
             && matches!(state, CallState::Whole | CallState::Repaired)
             && (is_open || object.as_ref().is_some_and(Map::is_empty))

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use super::Documents;
+use super::{Documents, Parts};
 use crate::delta::{Delta, DeltaSink};
 use crate::json::cursor::Place;
 use crate::json::{End, MAX_DEPTH, recover};
@@ -26,21 +26,20 @@ pub(super) fn undecodable(data: &str, place: Place, sink: &mut dyn DeltaSink) {
     sink.delta(&Delta::Undecodable { problem: &problem });
 }
 
-/// Text between events: a stream error if it says so, else only remembered (11.1.6). The error may come several times, the last
-/// one cut (4.5).
-pub(super) fn bare(data: &str, sink: &mut dyn DeltaSink) {
-    let lines = data.lines().flat_map(Documents::values);
-    let error = Documents::values(data)
-        .chain(lines)
-        .flatten()
-        .find(|document| {
-            let value = message_value(document);
-            value.is_some_and(|value| error_in(&value).is_some())
-        });
-    match error {
-        Some(error) => report_error(error, None, sink),
-        None => sink.delta(&Delta::Stray { text: &said(data) }),
-    }
+/// The error that text between events says, if it says one (11.1.6). It may come several times, the last one cut (4.5).
+pub(super) fn bare_error(data: &str) -> Option<&str> {
+    let documents = Documents::values(data).chain(Parts(data).flat_map(Documents::values));
+    documents.flatten().find(|document| states_error(document))
+}
+
+/// Text between events that is no error is only remembered.
+pub(super) fn stray(data: &str, sink: &mut dyn DeltaSink) {
+    sink.delta(&Delta::Stray { text: &said(data) });
+}
+
+/// Whether a document is an error, or holds one in an array.
+pub(super) fn states_error(document: &str) -> bool {
+    message_value(document).is_some_and(|value| error_in(&value).is_some())
 }
 
 /// The error that a document is or holds in an array.
@@ -97,6 +96,7 @@ pub(crate) fn report(data: &str, code: Option<&str>, last: bool, sink: &mut dyn 
         Value::Number(number) => number.to_string(),
         _ => text("message")
             .or_else(|| text("detail"))
+            .or_else(|| text("type").or_else(|| text("code")))
             .unwrap_or_else(|| said(&error.to_string()).into_owned()),
     };
     let found = text("code")
