@@ -832,3 +832,56 @@ fn agreement_with_other_suites_is_measured() {
         assert!(objects > 0);
     }
 }
+
+/// The text around an object, or its comma, says that it is one of several arguments, or not yet all of them.
+#[test]
+fn an_object_that_is_one_of_several_is_not_taken_for_all() {
+    let refused = [
+        "{\"cmd\": \"git commit -m \"#12 fix\"\"\n}",
+        "{\n  \"html\": \"<a href=\"#top\">Top</a>\"\n}",
+        "{\n \"sed\": \"s/\"//g\"\n}",
+        "{\n  'text': 'see '#12' now'\n}",
+        "path: config.json\ncontent:\n```json\n{\"debug\": true}\n```",
+        "file: config.json\n\n```json\n{\"debug\": true}\n```",
+        "```json\n{\"debug\": true}\n```\n\npath: config.json\nmode: write",
+        "<function=f>\n<parameter=opts>\n{\"a\":1}\n</parameter>\n</function>",
+        "<invoke name=\"f\"><parameter name=\"opts\">{\"a\":1}</parameter></invoke>",
+        "<parameter=filter>{\"a\":1}</parameter><parameter=sort>{\"a\":1}</parameter>",
+        "fetch({}, {'a': 1})",
+        "f({\"a\":1}, {\"a\":1})",
+        "{\"a\":1},{\"a\":1}]}",
+        "{},{\"a\":1}]}",
+        "f({\"a\":1},",
+        "f({}, ",
+        "f({\"a\":1}",
+        "<think>\nLet me call with\n{\"a\":1}",
+    ];
+    let rows = refused.map(|text| (text, None));
+    expect(RepairLevel::Lossless, &rows);
+}
+
+#[test]
+fn what_stands_around_the_object_may_be_anything_that_is_no_part_of_it() {
+    let texts = [
+        "<think>The user wants port=Oban, days=3: {}.</think>\n{\"a\":1}",
+        "<think>\nOkay: it is I/O; fine.\n</think>\n\n<tool_call>\n{\"a\":1}\n</tool_call>",
+        "<reasoning>I need the tide.</reasoning>\n{\"a\":1}}",
+        "<|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>{\"a\":1}<|tool_call_end|>",
+        "<|channel|>commentary to=functions.f <|constrain|>json<|message|>{\"a\":1}<|call|>",
+        "Let me look at src/main.rs:\n```json\n{\"a\":1}\n```",
+        "I will fetch https://a.b/c:\n{\"a\":1}",
+        "Up 50% since May, so:\n{\"a\":1}",
+        "First the port; then the days:\n{\"a\":1}",
+        "It is 10:30, so I call:\n{\"a\":1}",
+        "Voici l'appel :\n{\"a\":1}",
+        "Вызываю «get_tide»:\n{\"a\":1}",
+        "await get_tide({\"a\":1})",
+        "Here is the call:\n{\"a\":1}\n\nThis reads /etc/hosts.",
+        "Here is the call:\n{\"a\":1}}",
+        "Sure:\n```json\n{\"a\":1}}\n```",
+        "Here is the call:\n'{\"a\":1}'",
+        "json.loads('{\"a\":1}')",
+    ];
+    let rows = texts.map(|text| (text, Some(json!({"a": 1}))));
+    expect(RepairLevel::Lossless, &rows);
+}

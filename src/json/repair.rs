@@ -379,6 +379,8 @@ impl<'t> Rewriter<'t> {
             match self.peek() {
                 Some(byte) if super::is_space(byte) => self.at += 1,
                 Some(b'/' | b'#') => match comment_length(self.rest()) {
+                    // The quote before it may stand inside the string, which then goes on to the next one.
+                    Some(length) if self.may_quote(from, length) => return Err(Refused),
                     Some(length) => {
                         self.note(RepairKind::Comment, at);
                         self.at += length;
@@ -407,6 +409,16 @@ impl<'t> Rewriter<'t> {
             self.out.push(' ');
         }
         Ok(())
+    }
+}
+
+impl Rewriter<'_> {
+    /// Whether the next so many bytes hold the quote that stands before this place.
+    fn may_quote(&self, from: usize, length: usize) -> bool {
+        let quote = from.checked_sub(1).and_then(|at| self.bytes.get(at));
+        let quote = quote.filter(|quote| matches!(quote, b'"' | b'\''));
+        let comment = self.rest().as_bytes().get(..length).unwrap_or_default();
+        quote.is_some_and(|quote| memchr::memchr(*quote, comment).is_some())
     }
 }
 

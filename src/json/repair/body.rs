@@ -2,6 +2,7 @@
 
 use super::strings::Quote;
 use super::{Reach, Refused, Repair, RepairKind, Rewriter};
+use crate::json::MAX_DEPTH;
 
 /// What is due next.
 ///
@@ -363,7 +364,12 @@ impl Rewriter<'_> {
                 (Container::Object, b'}') | (Container::Array, b']') | (Container::Tuple, b')')
             )
         };
-        match self.body.open.iter().rposition(fits) {
+        // No text is read that nests deeper, and none is searched deeper for each closer.
+        let mut near = self.body.open.iter().enumerate().rev().take(MAX_DEPTH);
+        match near
+            .find(|(_, container)| fits(container))
+            .map(|(at, _)| at)
+        {
             Some(found) => {
                 while self.body.open.len() > found + 1 {
                     self.guess(RepairKind::MissingCloser, at)?;

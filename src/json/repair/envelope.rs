@@ -2,7 +2,7 @@
 
 use super::super::recover::WrapperOffsets;
 use super::super::{is_space, trim};
-use super::prose::{Lead, has_html_escape, is_name, is_prose, lead};
+use super::prose::{Lead, Marks, ends_line, has_html_escape, is_name, is_prose, lead};
 use super::values::spelled;
 use super::{
     Mended, Reach, Refused, Repair, RepairKind, Rewriter, comment_length, is_odd_space, unescape,
@@ -13,6 +13,8 @@ use super::{
 struct Before {
     /// Words: prose may follow.
     words: bool,
+    /// Words on the object's own line.
+    beside: bool,
     /// A fence: prose may follow.
     fence: bool,
     /// `name:`, which might be a key.
@@ -67,13 +69,21 @@ impl Rewriter<'_> {
                 self.note(RepairKind::Fence, at);
                 before.fence = true;
                 self.at += length;
+            } else if let Some(length) = thought_length(rest) {
+                self.note(RepairKind::ControlToken, at);
+                self.at += length?;
             } else if let Some(length) = tag_length(rest) {
+                // One of several arguments is not the object of them all.
+                if is_parameter(rest) {
+                    return Err(Refused);
+                }
                 // `<city>Oban</city>`: words between tags are an argument, unless they are a thought.
                 if before.words && rest.starts_with("</") && !closes_thought(rest) {
                     return Err(Refused);
                 }
                 self.note(RepairKind::ControlToken, at);
                 self.at += length;
+                self.at += header_length(rest, self.rest());
             } else if byte == b'[' {
                 self.guess(RepairKind::ArrayWrapper, at)?;
                 self.at += 1;
@@ -129,7 +139,7 @@ impl Rewriter<'_> {
         let (at, rest) = (self.at, self.rest());
         let stops = |(at, byte): (usize, u8)| match byte {
             b'{' | b'[' | b'<' => true,
-            b'`' | b'~' => rest
+            b'`' | b'~' | b'\'' => rest
                 .get(at..)
                 .is_some_and(|rest| fence_length(rest).is_some() || opens_around(rest)),
             _ => false,
@@ -143,7 +153,7 @@ impl Rewriter<'_> {
             return Ok(());
         }
         if let Some(name) = said.strip_suffix('(').map(str::trim_end)
-            && is_name(name)
+            && is_name(name.strip_prefix("await ").unwrap_or(name))
         {
             self.note(RepairKind::Jsonp, at);
             before.call = true;
@@ -157,14 +167,15 @@ impl Rewriter<'_> {
         }
         self.note(RepairKind::Prose, at);
         before.words = true;
+        before.beside |= !ends_line(words);
         Ok(())
     }
 
     /// Rewrites the object, what follows it, and further objects where all are one.
     fn objects(&mut self, before: &Before) -> Result<Reach, Refused> {
-        // What the object was in may be hidden by words, a comment (`//` of an address), an array, a quote, or be lost with
+        // What the object was in may be hidden by words beside it, a comment (`//` of an address), an array, a quote, or be lost with
         // its first brace. A closer too many is then that of the object's container.
-        let inside = before.words
+        let inside = before.beside
             || before.array
             || self.body.braceless
             || before.quote.is_some()
@@ -179,13 +190,17 @@ impl Rewriter<'_> {
         let mut brace_due = self.body.doubled;
         let mut held = None;
         let mut wrapper_open = before.array;
+        let (mut call_open, mut listed) = (before.call, false);
         let mut quote_due = before.quote.is_some();
         loop {
             self.padding();
             let (at, rest) = (self.at, self.rest());
             let Some(byte) = self.peek() else { break };
             if byte == b'{' {
-                if before.array {
+                // Behind a comma it may be the next of what the first was one of: of a call's arguments, of a list that ends.
+                let last = self.repairs.last().map(|last| last.kind);
+                listed |= last == Some(RepairKind::TrailingPunctuation);
+                if before.array || (listed && before.call) {
                     return Err(Refused);
                 }
                 let first = match held.take() {
@@ -224,18 +239,19 @@ impl Rewriter<'_> {
                 self.at += 1;
             } else if Some(byte) == before.quote || (byte == b')' && before.call) {
                 quote_due &= Some(byte) != before.quote;
+                call_open &= byte != b')';
                 self.at += 1;
             } else if let Some(length) = fence_length(rest) {
                 self.note(RepairKind::Fence, at);
                 self.at += length;
-            } else if let Some(length) = tag_length(rest) {
+            } else if let Some(length) = tag_length(rest).filter(|_| !is_parameter(rest)) {
                 self.note(RepairKind::ControlToken, at);
                 self.at += length;
             } else if matches!(byte, b',' | b';') {
                 self.note(RepairKind::TrailingPunctuation, at);
                 self.at += 1;
             } else if matches!(byte, b'}' | b']' | b')') || matches!(trim(rest), "\"" | "'" | "`") {
-                if self.body.wrong_closer || inside {
+                if self.body.wrong_closer || inside || listed {
                     return Err(Refused);
                 }
                 brace_due &= byte != b'}';
@@ -245,7 +261,7 @@ impl Rewriter<'_> {
                 self.tail(before)?;
             }
         }
-        if wrapper_open || brace_due || quote_due {
+        if wrapper_open || brace_due || quote_due || call_open {
             Err(Refused)
         } else {
             Ok(Reach::Closed)
@@ -264,7 +280,11 @@ impl Rewriter<'_> {
             return Err(Refused);
         }
         let prose_before = (before.words || before.fence) && !before.label;
-        if prose_before && is_prose(rest.trim(), before.fence) {
+        let marks = Marks {
+            colons: before.fence,
+            any: ends_line(self.text.get(..at).unwrap_or_default()),
+        };
+        if prose_before && is_prose(rest.trim(), marks) {
             self.note(RepairKind::Prose, at);
         } else {
             // A bracket, a tag or a second fence may be of another call or of what the object was in; a quote may be one
@@ -368,11 +388,50 @@ fn opens_around(text: &str) -> bool {
     })
 }
 
+/// The tags around what a model thought before it called.
+const THOUGHTS: [&str; 6] = [
+    "think>",
+    "thinking>",
+    "thought>",
+    "reasoning>",
+    "analysis>",
+    "scratchpad>",
+];
+
+/// The length of the thought that the text begins with, whatever stands in it; one that does not end is refused.
+fn thought_length(text: &str) -> Option<Result<usize, Refused>> {
+    let inside = text.strip_prefix('<')?;
+    let tag = THOUGHTS.iter().find(|tag| inside.starts_with(**tag))?;
+    let end = memchr::memmem::find(text.as_bytes(), format!("</{tag}").as_bytes());
+    Some(end.map(|end| end + "</".len() + tag.len()).ok_or(Refused))
+}
+
 /// Whether the closing tag here ends what a model thought before it called.
 fn closes_thought(text: &str) -> bool {
-    ["</think>", "</thinking>"]
-        .iter()
-        .any(|tag| text.starts_with(tag))
+    let closed = text.strip_prefix("</");
+    closed.is_some_and(|text| THOUGHTS.iter().any(|tag| text.starts_with(tag)))
+}
+
+/// Whether the tag here is around one of several arguments.
+fn is_parameter(text: &str) -> bool {
+    let name = text.trim_start_matches(['<', '/']);
+    let rest = name
+        .strip_prefix("parameter")
+        .or_else(|| name.strip_prefix("param"));
+    rest.is_some_and(|rest| rest.starts_with(['=', ' '])) || name.starts_with("arg_")
+}
+
+/// The length of what stands between a control token and the next one, `<|channel|>commentary to=functions.f <|message|>`: it
+/// names the recipient.
+fn header_length(token: &str, after: &str) -> usize {
+    let end = || after.as_bytes().get(..after.len().min(TAG_BYTES));
+    let end = end().and_then(|head| memchr::memmem::find(head, b"<|"));
+    let header = end.and_then(|end| after.get(..end));
+    header
+        .filter(|header| {
+            token.starts_with("<|") && !header.contains(['{', '}', '[', ']', '"', '\n'])
+        })
+        .map_or(0, str::len)
 }
 
 /// The length of a fence and its language word.

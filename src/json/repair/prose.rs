@@ -20,8 +20,12 @@ pub(super) fn lead(words: &str, before_fence: bool) -> Lead {
     if is_declaration(said) {
         return Lead::Prose;
     }
-    let ends_line = words.trim_end_matches([' ', '\t']).ends_with('\n');
-    if !begins_sentence(said) || !is_prose(said, before_fence && ends_line) {
+    let ends_line = ends_line(words);
+    let marks = Marks {
+        colons: before_fence && ends_line,
+        any: ends_line,
+    };
+    if !begins_sentence(said) || !is_prose(said, marks) {
         return Lead::Other;
     }
     let one_word = !said.contains(char::is_whitespace);
@@ -41,14 +45,30 @@ pub(super) fn lead(words: &str, before_fence: bool) -> Lead {
     }
 }
 
+/// Whether what follows stands on a line of its own.
+pub(super) fn ends_line(text: &str) -> bool {
+    text.trim_end_matches([' ', '\t']).ends_with('\n')
+}
+
+/// What is prose beside the usual marks.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Marks {
+    /// A colon after any word, but not after one that may be a key: `path: config.json`.
+    pub(super) colons: bool,
+    /// The marks of paths, addresses and sums, where the text has lines of its own.
+    pub(super) any: bool,
+}
+
 /// Whether nothing but a sentence can be read in `text`: words and the marks of prose, each where prose has it. Of colons
-/// only the last character, or (`colons`) any after a word. No quote that JSON may have written passes: it would stand
-/// beside a comma, a colon or a bracket.
-pub(super) fn is_prose(text: &str, colons: bool) -> bool {
+/// only the last character, but for `marks`. No quote that JSON may have written passes: it would stand beside a comma, a colon
+/// or a bracket.
+pub(super) fn is_prose(text: &str, marks: Marks) -> bool {
     let word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
     let blank = |c: Option<char>| c.is_none_or(char::is_whitespace);
     let (mut open_quote, mut parentheses) = (None, 0usize);
     let mut before = None;
+    // The line so far is one word in small letters.
+    let mut may_be_key = true;
     // What Markdown makes bold reads as if it were not.
     let mut chars = text.chars().filter(|c| *c != '*').peekable();
     while let Some(c) = chars.next() {
@@ -79,9 +99,16 @@ pub(super) fn is_prose(text: &str, colons: bool) -> bool {
             },
             ',' => (word(before) || before == Some(')')) && next.is_some_and(char::is_whitespace),
             ':' => {
-                let after = word(before) || matches!(before, Some(')' | '`'));
-                after && (next.is_none() || (colons && blank(next)))
+                let after = word(before) || matches!(before, Some(')' | '`' | '»'));
+                let mut rest = chars.clone().skip_while(|c| *c == ' ');
+                let is_key = may_be_key && rest.next().is_some_and(|c| c != '\n');
+                let in_number = before.is_some_and(|c| c.is_ascii_digit())
+                    && next.is_some_and(|c| c.is_ascii_digit());
+                let ends = next.is_none() && (after || (marks.any && before == Some(' ')));
+                ends || (after && marks.colons && blank(next) && !is_key)
+                    || (marks.any && (in_number || next == Some('/')))
             }
+            '/' | '%' | ';' | '@' | '$' | '+' | '#' if marks.any => true,
             '-' => (word(before) && word(next)) || (before == Some(' ') && next == Some(' ')),
             '.' | '!' | '?' | '_' => true,
             _ => {
@@ -91,6 +118,7 @@ pub(super) fn is_prose(text: &str, colons: bool) -> bool {
         if !fits {
             return false;
         }
+        may_be_key = c == '\n' || (may_be_key && (c.is_lowercase() || c == '_'));
         before = Some(c);
     }
     open_quote.is_none() && parentheses == 0
