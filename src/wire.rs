@@ -24,6 +24,10 @@ use crate::delta::{Delta, DeltaSink};
 use crate::framing::{Frame, FramingKind};
 
 pub(crate) use detect::{Detector, Verdict};
+pub(crate) use openai_responses::executor_of as responses_executor;
+
+/// The type of a block whose call the provider runs, on two wires and in their histories.
+pub(crate) const SERVER_TOOL_USE: &str = "server_tool_use";
 
 /// Reads one provider's events. Object-safe, and open to a decoder of your own
 /// ([`ToolCallParser::with_decoder`](crate::ToolCallParser::with_decoder)).

@@ -253,6 +253,102 @@ fn native_tools_have_items_of_their_own() {
     }
 }
 
+/// Where a wire keeps both in one type of item, its members say who runs the call (WIRE_FORMATS 2.3, 5.2).
+#[test]
+fn a_call_that_its_provider_ran_is_the_providers_in_a_history_too() {
+    let responses = HistoryFormat::OpenAiResponses;
+    let search = |members: Value| {
+        let mut item =
+            json!({"type": "tool_search_call", "id": "tsc_1", "arguments": {"paths": ["crm"]}});
+        item.as_object_mut()
+            .unwrap()
+            .extend(members.as_object().unwrap().clone());
+        let mut output = item.clone();
+        output["type"] = "tool_search_output".into();
+        output["id"] = "tso_1".into();
+        output["tools"] = json!([]);
+        vec![item, output]
+    };
+    let shell = |environment: Value| {
+        vec![
+            json!({"type": "shell_call", "call_id": "call_1", "action": {"commands": ["ls"]}, "environment": environment}),
+            json!({"type": "shell_call_output", "call_id": "call_1", "output": []}),
+        ]
+    };
+    let bedrock = |kind: &str| {
+        let tool_use =
+            json!({"toolUseId": "t", "name": "nova_grounding", "input": {}, "type": kind});
+        let result = json!({"toolUseId": "t", "content": [{"text": "x"}]});
+        vec![json!({"toolUse": tool_use}), json!({"toolResult": result})]
+    };
+    let custom = |id: &str| {
+        vec![
+            json!({"type": "custom_tool_call", "call_id": id, "name": "x_search", "input": "{}"}),
+            json!({"type": "custom_tool_call_output", "call_id": id, "output": "x"}),
+        ]
+    };
+    let (client, provider) = (Executor::Client, Executor::Provider);
+    let container = json!({"type": "container_reference", "container_id": "c"});
+    for (format, turn, executor) in [
+        (
+            responses,
+            search(json!({"execution": "server", "call_id": null})),
+            provider,
+        ),
+        (
+            responses,
+            search(json!({"execution": "server", "call_id": "call_1"})),
+            provider,
+        ),
+        (responses, search(json!({"call_id": null})), provider),
+        (responses, search(json!({"call_id": "call_1"})), client),
+        (
+            responses,
+            search(json!({"execution": "client", "call_id": "call_1"})),
+            client,
+        ),
+        (responses, shell(container), provider),
+        (responses, shell(json!({"type": "local"})), client),
+        (responses, shell(json!(null)), client),
+        (responses, custom("xs_call_1"), Executor::Unknown),
+        (responses, custom("call_1"), client),
+        (HistoryFormat::Bedrock, bedrock("server_tool_use"), provider),
+        (HistoryFormat::Bedrock, bedrock("tool_use"), client),
+    ] {
+        let call = ToolCall::from_wire(format, &turn[0]).unwrap();
+        assert_eq!(call.executor(), executor, "{turn:?}");
+        for to in HistoryFormat::all() {
+            assert_eq!(
+                call.to_wire(to).is_some(),
+                !call.is_builtin(),
+                "{to}: {turn:?}"
+            );
+        }
+        let messages = |items: &[Value]| match format {
+            HistoryFormat::Bedrock => vec![json!({"role": "assistant", "content": items})],
+            _ => items.to_vec(),
+        };
+        assert_eq!(check_messages(format, &messages(&turn)), [], "{turn:?}");
+        let missing = check_messages(format, &messages(&turn[..1])).len();
+        assert_eq!(missing, usize::from(!call.is_builtin()), "{turn:?}");
+    }
+    // Its answer to itself is not sent back as the client's.
+    let [_, output] = &search(json!({"execution": "server", "call_id": null}))[..] else {
+        panic!()
+    };
+    assert!(ToolResult::from_wire(responses, output).is_err());
+    // One result is in its place, a second is not.
+    let [call, result] = &shell(json!({"type": "container_auto"}))[..] else {
+        panic!()
+    };
+    let twice = [call.clone(), result.clone(), result.clone()];
+    let problems = check_messages(responses, &twice);
+    assert!(matches!(
+        &problems[..],
+        [HistoryProblem::DuplicateResult(_)]
+    ));
+}
+
 /// Custom tools: an item of their own on OpenAI's wires, an object around the text on the others.
 #[test]
 fn free_text_goes_where_there_is_a_place_for_it() {

@@ -8,6 +8,8 @@ use super::item::{Members, Node, object};
 use super::read::{self, Read};
 use super::result::{Answer, ToolResult};
 use crate::call::ToolCall;
+use crate::delta::Executor;
+use crate::wire::SERVER_TOOL_USE;
 
 /// Unknown members are refused by this wire's clients: it takes none.
 pub(super) fn call(call: &ToolCall, id: &str) -> Node {
@@ -20,12 +22,16 @@ pub(super) fn call(call: &ToolCall, id: &str) -> Node {
 
 pub(super) fn read_call(block: &Value) -> Read<ToolCall> {
     let tool_use = block.get("toolUse").ok_or(read::HistoryError::NotAnItem)?;
-    read::call(
+    let mut call = read::call(
         Some(read::required(tool_use, "toolUseId")?),
         read::required(tool_use, "name")?,
         read::object_arguments(tool_use.get("input")),
         read::extras(tool_use, &["toolUseId", "name", "input", "type"]),
-    )
+    )?;
+    if read::is(tool_use, "type", SERVER_TOOL_USE) {
+        call.0.executor = Executor::Provider;
+    }
+    Ok(call)
 }
 
 /// `json` takes an object only; other values go as their text.

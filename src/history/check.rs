@@ -65,7 +65,7 @@ impl fmt::Display for HistoryProblem {
 }
 
 /// Checks calls and results in their order. Results are paired by id; on wires without ids by name, in order. A call that its
-/// provider ran needs no result. Never errors. Cost: O(n) for entries with ids.
+/// provider ran needs no result, and may have one. Never errors. Cost: O(n) for entries with ids.
 ///
 /// # Examples
 ///
@@ -89,8 +89,7 @@ pub fn check(entries: impl IntoIterator<Item = Entry>) -> Vec<HistoryProblem> {
             Entry::Call(call) => {
                 // Ids are unique in one response only (WIRE_FORMATS Q24): the newest call of an id is the one that is answered.
                 by_id.insert(call.id().to_owned(), calls.len());
-                let answered = call.is_builtin();
-                calls.push((call, answered));
+                calls.push((call, false));
             }
             Entry::Result(result) => {
                 let at = match &result.call_id {
@@ -107,7 +106,9 @@ pub fn check(entries: impl IntoIterator<Item = Entry>) -> Vec<HistoryProblem> {
             }
         }
     }
-    let open = calls.into_iter().filter(|(_, answered)| !answered);
+    let open = calls
+        .into_iter()
+        .filter(|(call, answered)| !answered && !call.is_builtin());
     problems.extend(open.map(|(call, _)| {
         let suggestion = ToolResult::error(&call, suggested(&call));
         HistoryProblem::MissingResult { call, suggestion }

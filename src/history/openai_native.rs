@@ -10,7 +10,8 @@ use super::read::{self, Read};
 use super::result::{Answer, ToolResult};
 use crate::arguments::Arguments;
 use crate::call::ToolCall;
-use crate::delta::ToolKind;
+use crate::delta::{Executor, ToolKind};
+use crate::wire::responses_executor;
 
 /// One tool.
 struct Native {
@@ -117,6 +118,18 @@ fn payload(native: &Native, call: &ToolCall) -> (&'static str, Node) {
     (usual, object(call))
 }
 
+/// Who runs a call of this type whose item, or whose result's item, has these members. The decoder has the rule.
+pub(super) fn executor(kind: &str, item: &Value) -> Executor {
+    let said = json!({
+        "type": kind,
+        "call_id": item.get("call_id"),
+        "execution": item.get("execution"),
+        "environment": item.get("environment"),
+    });
+    let executor = responses_executor(&said.to_string());
+    executor.unwrap_or(Executor::Client)
+}
+
 /// The call that such an item states; `None` where it is of another type.
 pub(super) fn read_call(item: &Value) -> Option<Read<ToolCall>> {
     let native = NATIVES
@@ -151,6 +164,7 @@ pub(super) fn read_call(item: &Value) -> Option<Read<ToolCall>> {
     let name = read::text(item, "name").unwrap_or_else(|| native.name.to_owned());
     Some(read::call(id, name, arguments, extras).map(|mut call| {
         call.0.kind = ToolKind::BuiltIn(native.call.into());
+        call.0.executor = executor(native.call, item);
         call.0.server_name = read::text(item, "server_label");
         call.0.item_id = item_id;
         call
@@ -215,11 +229,14 @@ pub(super) fn result(result: &ToolResult, id: &str) -> Option<Value> {
     })
 }
 
-/// The result that such an item states; `None` where it is of another type.
+/// The result that such an item states; `None` where it is of another type. What the provider answered itself is no result.
 pub(super) fn read_result(item: &Value) -> Option<Read<ToolResult>> {
     let native = NATIVES
         .iter()
         .find(|native| read::is(item, "type", native.result))?;
+    if executor(native.call, item) == Executor::Provider {
+        return Some(Err(read::HistoryError::NotAnItem));
+    }
     let id = ["call_id", "approval_request_id", "id"];
     let id = id.iter().find_map(|key| read::text(item, key));
     let Some(id) = id else {

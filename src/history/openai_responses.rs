@@ -66,6 +66,9 @@ pub(super) fn read_call(item: &Value) -> Read<ToolCall> {
     let name = read::required(item, "name")?;
     let mut call = read::call(id, name, arguments, read::extras(item, &own))?;
     call.0.item_id = read::text(item, "id");
+    if custom {
+        call.0.executor = openai_native::executor("custom_tool_call", item);
+    }
     Ok(call)
 }
 

@@ -14,10 +14,10 @@ use crate::delta::{
 };
 use crate::framing::Frame;
 use crate::json::cursor::{Cursor, Fault, Text};
-use crate::wire::Decoder;
 use crate::wire::payload::{
     Json, JsonDecoder, is_foreign_error, report, report_finish, stop_block,
 };
+use crate::wire::{Decoder, SERVER_TOOL_USE};
 
 pub(super) fn decoder() -> Box<dyn Decoder> {
     Box::new(Json::<Anthropic>::default())
@@ -104,7 +104,7 @@ impl Block<'_> {
     fn executor(&self) -> Option<Executor> {
         match &*self.kind?.to_cow() {
             "tool_use" => Some(Executor::Client),
-            "server_tool_use" | "mcp_tool_use" => Some(Executor::Provider),
+            SERVER_TOOL_USE | "mcp_tool_use" => Some(Executor::Provider),
             _ => None,
         }
     }

@@ -19,9 +19,9 @@ use crate::delta::{
 };
 use crate::framing::Frame;
 use crate::json::cursor::{Cursor, Fault, Kind, Text};
-use crate::wire::Decoder;
 use crate::wire::anthropic::Anthropic;
 use crate::wire::payload::{Json, JsonDecoder, report_error, report_finish};
+use crate::wire::{Decoder, SERVER_TOOL_USE};
 
 pub(super) fn decoder() -> Box<dyn Decoder> {
     Box::new(Json::<Bedrock>::default())
@@ -205,7 +205,7 @@ fn read_tool<'a>(cursor: &mut Cursor<'a>) -> Result<ToolUse<'a>, Fault> {
             b"type" => {
                 tool.on_server = cursor
                     .text()?
-                    .is_some_and(|kind| kind.raw == "server_tool_use")
+                    .is_some_and(|kind| kind.raw == SERVER_TOOL_USE)
             }
             b"input" => tool.input = Some(cursor.raw()?).filter(|input| input.starts_with('{')),
             _ => cursor.skip()?,

@@ -30,6 +30,7 @@ use crate::wire::payload::{Json, JsonDecoder, is_foreign_error, report_error, re
 use call_item::CallItem;
 use events::{Event, EventKind, MCP_CALL, Piece, Response, read_event};
 use items::Item;
+pub(crate) use items::executor_of;
 use seen::Seen;
 use texts::{Source, TEXT_KINDS, Told};
 use unfinished::{AllUnfinished, Unfinished};

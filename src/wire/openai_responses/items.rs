@@ -323,6 +323,13 @@ impl<'a> Item<'a> {
     }
 }
 
+/// Who runs the call that an item's text states; `None` where it is no call. A history asks too.
+pub(crate) fn executor_of(item: &str) -> Option<Executor> {
+    let item = Item::read(&mut Cursor::new(item)).ok()?;
+    let kind = item.call()?;
+    Some(item.executor(kind))
+}
+
 /// `{"type":"container_auto"}`, `{"type":"container_reference",…}`; the other one is `local`.
 fn is_container(environment: &str) -> bool {
     let mut found = false;
