@@ -349,6 +349,99 @@ fn a_call_that_its_provider_ran_is_the_providers_in_a_history_too() {
     ));
 }
 
+/// What a tool answered may be pictures, documents and JSON beside text.
+#[test]
+fn no_part_of_a_results_content_is_lost() {
+    let document = json!({"type": "document", "document": {"data": "{\"x\":1}"}});
+    let picture =
+        json!({"type": "image", "source": {"type": "url", "url": "https://example.com/a.png"}});
+    let found =
+        json!({"type": "search_result", "title": "t", "content": [{"type": "text", "text": "x"}]});
+    let text = |text: &str| json!({"type": "text", "text": text});
+    let joined = |part: &Value| format!("a\n{part}\nb");
+    for part in [&document, &picture, &found] {
+        let content = json!([text("a"), part, text("b"), null]);
+        for (format, item) in [
+            (
+                HistoryFormat::OpenAiChat,
+                json!({"role": "tool", "tool_call_id": "t", "content": content}),
+            ),
+            (
+                HistoryFormat::Cohere,
+                json!({"role": "tool", "tool_call_id": "t", "content": content}),
+            ),
+            (
+                HistoryFormat::Mistral,
+                json!({"role": "tool", "tool_call_id": "t", "content": content}),
+            ),
+            (
+                HistoryFormat::Ollama,
+                json!({"role": "tool", "tool_name": "t", "content": content}),
+            ),
+            (
+                HistoryFormat::OpenAiResponses,
+                json!({"type": "function_call_output", "call_id": "t", "output": content}),
+            ),
+            (
+                HistoryFormat::Anthropic,
+                json!({"type": "tool_result", "tool_use_id": "t", "content": content}),
+            ),
+        ] {
+            let result = ToolResult::from_wire(format, &item).unwrap();
+            assert_eq!(result.answer, Answer::Text(joined(part)), "{format}");
+        }
+        let failed =
+            json!({"type": "function_result", "call_id": "t", "is_error": true, "result": content});
+        let failed = ToolResult::from_wire(HistoryFormat::GeminiInteractions, &failed).unwrap();
+        assert_eq!(failed.answer, Answer::Error(joined(part)));
+    }
+    let bedrock = |content: Value, status: &str| {
+        let item = json!({"toolResult": {"toolUseId": "t", "content": content, "status": status}});
+        ToolResult::from_wire(HistoryFormat::Bedrock, &item)
+            .unwrap()
+            .answer
+    };
+    let gemini = |response: Value| {
+        let parts = json!([{"inlineData": {"mimeType": "image/png", "data": "AA=="}}]);
+        let item = json!({"functionResponse": {"name": "t", "response": response, "parts": parts}});
+        let answer = ToolResult::from_wire(HistoryFormat::Gemini, &item)
+            .unwrap()
+            .answer;
+        assert!(answer.to_text().ends_with(&parts[0].to_string()));
+        answer
+    };
+    assert!(gemini(json!({"error": "bad"})).is_error());
+    for said in [json!({"output": "seen"}), json!({"a": "seen"})] {
+        assert!(gemini(said).to_text().contains("seen"));
+    }
+    let json_text = r#"{"message":"no such port"}"#;
+    let object = json!({"json": {"message": "no such port"}});
+    assert_eq!(
+        bedrock(json!([object]), "error"),
+        Answer::Error(json_text.into())
+    );
+    assert_eq!(
+        bedrock(json!([object]), "success"),
+        Answer::Json(object["json"].clone())
+    );
+    for (content, text) in [
+        (
+            json!([{"json": {"a": 1}}, {"json": {"b": 2}}]),
+            r#"{"a":1}
+{"b":2}"#,
+        ),
+        (json!([{"json": {"a": 1}}, {"text": "x"}]), "{\"a\":1}\nx"),
+        (
+            json!([{"image": {"format": "png"}}]),
+            r#"{"image":{"format":"png"}}"#,
+        ),
+        (json!(["x", {"text": "y"}]), "x\ny"),
+        (json!([]), ""),
+    ] {
+        assert_eq!(bedrock(content, "success"), Answer::Text(text.into()));
+    }
+}
+
 /// Custom tools: an item of their own on OpenAI's wires, an object around the text on the others.
 #[test]
 fn free_text_goes_where_there_is_a_place_for_it() {

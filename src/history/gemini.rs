@@ -74,6 +74,13 @@ pub(super) fn read_result(part: &Value) -> Read<ToolResult> {
         (_, Some(why)) => Answer::Error(why.to_string()),
         _ => Answer::Json(response),
     };
+    // Pictures and files stand beside the response.
+    let parts = read::answer_text(function.get("parts"));
+    let answer = match answer {
+        answer if parts.is_empty() => answer,
+        Answer::Error(why) => Answer::Error(format!("{why}\n{parts}")),
+        answer => Answer::Text(format!("{}\n{parts}", answer.to_text())),
+    };
     let name = read::required(function, "name")?;
     Ok(ToolResult::stated(
         read::text(function, "id"),

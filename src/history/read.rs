@@ -104,15 +104,25 @@ pub(super) fn extras(value: &Value, own: &[&str]) -> Map<String, Value> {
         .collect()
 }
 
-/// An answer as a text member, or a list of parts with text.
+/// An answer as a text member, or a list of parts: a part that is no text is its JSON.
 pub(super) fn answer_text(value: Option<&Value>) -> String {
     match value {
         Some(Value::String(text)) => text.clone(),
         Some(Value::Array(parts)) => {
-            let texts = parts.iter().filter_map(|part| part.get("text")?.as_str());
-            texts.collect::<Vec<_>>().join("\n")
+            let parts = parts.iter().filter(|part| !part.is_null());
+            parts.map(part_text).collect::<Vec<_>>().join("\n")
         }
         Some(Value::Null) | None => String::new(),
         Some(other) => other.to_string(),
+    }
+}
+
+/// A part of an answer as text. A part that holds a JSON value is that value alone.
+fn part_text(part: &Value) -> String {
+    let text = part.get("text").unwrap_or(part);
+    match (text, part.get("json")) {
+        (Value::String(text), _) => text.clone(),
+        (_, Some(json)) => json.to_string(),
+        _ => part.to_string(),
     }
 }
