@@ -442,6 +442,61 @@ fn no_part_of_a_results_content_is_lost() {
     }
 }
 
+/// The output of a patch is optional: its status says how it went.
+#[test]
+fn a_failed_output_is_an_error_whatever_it_says() {
+    let format = HistoryFormat::OpenAiResponses;
+    let item =
+        |status: &str| json!({"type": "apply_patch_call_output", "call_id": "t", "status": status});
+    let with = |status: &str, output: Value| {
+        let mut item = item(status);
+        item["output"] = output;
+        item
+    };
+    let parts = json!([{"type": "input_text", "text": "no such file"}]);
+    for (stated, answer, sent) in [
+        (item("failed"), Answer::Error("".into()), item("failed")),
+        (
+            with("failed", json!(null)),
+            Answer::Error("".into()),
+            item("failed"),
+        ),
+        (
+            with("failed", json!("no such file")),
+            Answer::Error("no such file".into()),
+            with("failed", json!("no such file")),
+        ),
+        (
+            with("failed", parts),
+            Answer::Error("no such file".into()),
+            with("failed", json!("no such file")),
+        ),
+        (
+            item("completed"),
+            Answer::Text("".into()),
+            item("completed"),
+        ),
+        (
+            with("completed", json!(null)),
+            Answer::Text("".into()),
+            item("completed"),
+        ),
+        (
+            with("completed", json!("done")),
+            Answer::Text("done".into()),
+            with("completed", json!("done")),
+        ),
+    ] {
+        let result = ToolResult::from_wire(format, &stated).unwrap();
+        assert_eq!(result.answer, answer, "{stated}");
+        assert_eq!(result.to_wire(format), sent, "{stated}");
+    }
+    for silent in ["local_shell_call_output", "shell_call_output"] {
+        let result = ToolResult::from_wire(format, &json!({"type": silent, "call_id": "t"}));
+        assert!(!result.unwrap().to_wire(format).to_string().contains("null"));
+    }
+}
+
 /// Custom tools: an item of their own on OpenAI's wires, an object around the text on the others.
 #[test]
 fn free_text_goes_where_there_is_a_place_for_it() {

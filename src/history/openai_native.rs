@@ -211,7 +211,14 @@ pub(super) fn result(result: &ToolResult, id: &str) -> Option<Value> {
         }
         ("apply_patch_call", _) => {
             let status = if failed { "failed" } else { "completed" };
-            json!({ "type": native.result, "call_id": id, "status": status, "output": said })
+            let mut item = json!({ "type": native.result, "call_id": id, "status": status });
+            // It need not say anything.
+            if let Value::Object(members) = &mut item
+                && !said.is_empty()
+            {
+                members.insert("output".to_owned(), said.into());
+            }
+            item
         }
         ("tool_search_call", answer) => {
             let tools = match answer {
@@ -246,11 +253,12 @@ pub(super) fn read_result(item: &Value) -> Option<Read<ToolResult>> {
         APPROVAL => Answer::Json(item.get("approve").cloned().unwrap_or_default()),
         "tool_search_call" => Answer::Json(item.get("tools").cloned().unwrap_or_default()),
         _ => match item.get("output") {
-            Some(Value::String(text)) if read::is(item, "status", "failed") => {
-                Answer::Error(text.clone())
+            output if read::is(item, "status", "failed") => {
+                Answer::Error(read::answer_text(output))
             }
+            None | Some(Value::Null) => Answer::Text(String::new()),
             Some(Value::String(text)) => Answer::Text(text.clone()),
-            output => Answer::Json(output.cloned().unwrap_or_default()),
+            Some(output) => Answer::Json(output.clone()),
         },
     };
     let name = Some(native.name.to_owned()).filter(|name| !name.is_empty());
