@@ -497,6 +497,57 @@ fn a_failed_output_is_an_error_whatever_it_says() {
     }
 }
 
+#[test]
+fn a_decision_on_an_approval_keeps_its_reason_and_gets_none_that_was_not_given() {
+    let format = HistoryFormat::OpenAiResponses;
+    let asked = native("mcp_approval_request", "list_berths", json!({}));
+    let item = |approve: bool, reason: Option<&str>| {
+        let mut item = json!({"type": "mcp_approval_response", "approval_request_id": "call_n", "approve": approve});
+        if let Some(reason) = reason {
+            item["reason"] = reason.into();
+        }
+        item
+    };
+    let risky = Some("too risky");
+    for (answer, sent, refused) in [
+        (Answer::Json(true.into()), item(true, None), false),
+        (
+            Answer::Json(json!({"approve": true, "reason": "too risky"})),
+            item(true, risky),
+            false,
+        ),
+        (Answer::Json(false.into()), item(false, None), false),
+        (Answer::Error("too risky".into()), item(false, risky), true),
+        (Answer::Text("too risky".into()), item(false, risky), true),
+        (
+            Answer::Json(json!({"approve": false, "reason": "too risky"})),
+            item(false, risky),
+            true,
+        ),
+        (Answer::Error("".into()), item(false, None), false),
+        (Answer::Json(json!(null)), item(false, None), false),
+    ] {
+        let result = ToolResult::new(&asked, answer);
+        assert_eq!(result.to_wire(format), sent);
+        let back = ToolResult::from_wire(format, &sent).unwrap();
+        assert_eq!(back.answer.is_error(), refused, "{sent}");
+        assert_eq!(back.to_wire(format), sent);
+    }
+    // What only looks like an approval is none.
+    for other in [
+        json!({"approve": true}),
+        json!({"approve": "true", "reason": "x"}),
+        json!({"approve": true, "reason": "x", "amount": 1}),
+        json!(1),
+    ] {
+        let sent = ToolResult::json(&asked, other).to_wire(format);
+        assert_eq!(sent["approve"], false);
+    }
+    let unsaid = json!({"type": "mcp_approval_response", "approval_request_id": "call_n", "approve": "true"});
+    let unsaid = ToolResult::from_wire(format, &unsaid).unwrap();
+    assert_eq!(unsaid.to_wire(format), item(false, None));
+}
+
 /// Custom tools: an item of their own on OpenAI's wires, an object around the text on the others.
 #[test]
 fn free_text_goes_where_there_is_a_place_for_it() {

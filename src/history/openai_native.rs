@@ -172,7 +172,8 @@ pub(super) fn read_call(item: &Value) -> Option<Read<ToolCall>> {
 }
 
 /// The result as its own item; `None` where the call is none of these tools'. A JSON answer is the item's output as it is; a
-/// text goes where the output has a place for it. An approval is given by `true` and nothing else.
+/// text goes where the output has a place for it. An approval is given by `true`, or by
+/// an object that says so with a reason, and by nothing else.
 pub(super) fn result(result: &ToolResult, id: &str) -> Option<Value> {
     let native = of_kind(&result.kind)?;
     let said = match &result.answer {
@@ -211,14 +212,8 @@ pub(super) fn result(result: &ToolResult, id: &str) -> Option<Value> {
         }
         ("apply_patch_call", _) => {
             let status = if failed { "failed" } else { "completed" };
-            let mut item = json!({ "type": native.result, "call_id": id, "status": status });
-            // It need not say anything.
-            if let Value::Object(members) = &mut item
-                && !said.is_empty()
-            {
-                members.insert("output".to_owned(), said.into());
-            }
-            item
+            let item = json!({ "type": native.result, "call_id": id, "status": status });
+            with_text(item, "output", said)
         }
         ("tool_search_call", answer) => {
             let tools = match answer {
@@ -227,13 +222,50 @@ pub(super) fn result(result: &ToolResult, id: &str) -> Option<Value> {
             };
             json!({ "type": native.result, "call_id": id, "execution": "client", "status": "completed", "tools": tools })
         }
-        (_, Answer::Json(Value::Bool(true))) => {
-            json!({ "type": native.result, "approval_request_id": id, "approve": true })
-        }
-        _ => {
-            json!({ "type": native.result, "approval_request_id": id, "approve": false, "reason": said })
+        (_, answer) => {
+            let (approve, reason) = decision(answer, said);
+            let item =
+                json!({ "type": native.result, "approval_request_id": id, "approve": approve });
+            with_text(item, "reason", reason)
         }
     })
+}
+
+/// The item with a member that need not be there, where it says something.
+fn with_text(mut item: Value, key: &str, said: String) -> Value {
+    if let Value::Object(members) = &mut item
+        && !said.is_empty()
+    {
+        members.insert(key.to_owned(), said.into());
+    }
+    item
+}
+
+/// What was decided and why. A decision with its reason is an object of these two members and no other.
+fn decision(answer: &Answer, said: String) -> (bool, String) {
+    match answer {
+        Answer::Json(Value::Bool(approve)) => (*approve, String::new()),
+        Answer::Json(Value::Null) => (false, String::new()),
+        Answer::Json(Value::Object(stated)) if stated.len() == 2 => {
+            match (stated.get("approve"), stated.get("reason")) {
+                (Some(Value::Bool(approve)), Some(Value::String(reason))) => {
+                    (*approve, reason.clone())
+                }
+                _ => (false, said),
+            }
+        }
+        _ => (false, said),
+    }
+}
+
+/// The answer that a stated decision is: a refusal for a reason is an error that says it.
+fn decided(item: &Value) -> Answer {
+    let approve = item.get("approve") == Some(&Value::Bool(true));
+    match read::text(item, "reason") {
+        None => Answer::Json(approve.into()),
+        Some(reason) if approve => Answer::Json(json!({ "approve": true, "reason": reason })),
+        Some(reason) => Answer::Error(reason),
+    }
 }
 
 /// The result that such an item states; `None` where it is of another type. What the provider answered itself is no result.
@@ -250,7 +282,7 @@ pub(super) fn read_result(item: &Value) -> Option<Read<ToolResult>> {
         return Some(Err(read::HistoryError::Member("call_id")));
     };
     let answer = match native.call {
-        APPROVAL => Answer::Json(item.get("approve").cloned().unwrap_or_default()),
+        APPROVAL => decided(item),
         "tool_search_call" => Answer::Json(item.get("tools").cloned().unwrap_or_default()),
         _ => match item.get("output") {
             output if read::is(item, "status", "failed") => {
