@@ -206,6 +206,7 @@ static ROWS: [Row; 10] = [
         call: mistral::call,
         read_call: mistral::read_call,
         result: mistral::result,
+        read_result: mistral::read_result,
         calls_message: mistral::calls_message,
         entries: mistral::entries,
         ..OPENAI_CHAT

@@ -805,6 +805,91 @@ fn wires_without_ids_pair_by_name_in_order() {
     }
 }
 
+/// `""`, `null` and `"null"` are no ids (WIRE_FORMATS 11.2.3).
+#[test]
+fn an_absent_id_is_absent_in_calls_and_results_however_it_is_spelled() {
+    for id in [
+        None,
+        Some(json!(null)),
+        Some(json!("")),
+        Some(json!("null")),
+    ] {
+        let with = |mut item: Value, key: &str| {
+            if let Some(id) = &id {
+                item[key] = id.clone();
+            }
+            item
+        };
+        let chat = |arguments: Value, repeats: &str| {
+            let call = |name: &str| {
+                with(
+                    json!({"function": {"name": name, "arguments": arguments}}),
+                    "id",
+                )
+            };
+            let result = |name: &str| {
+                with(
+                    json!({"role": "tool", repeats: name, "content": name}),
+                    "tool_call_id",
+                )
+            };
+            vec![
+                json!({"role": "assistant", "tool_calls": [call("f"), call("g")]}),
+                result("g"),
+                result("f"),
+            ]
+        };
+        let gemini = |key: &str, body: &str| {
+            let part = |name: &str| json!({key: with(json!({"name": name, body: {}}), "id")});
+            json!({"role": "model", "parts": [part("f"), part("g")]})
+        };
+        let gemini = vec![
+            gemini("functionCall", "args"),
+            gemini("functionResponse", "response"),
+        ];
+        for (format, turn) in [
+            (HistoryFormat::Mistral, chat(json!("{}"), "name")),
+            (HistoryFormat::Ollama, chat(json!({}), "tool_name")),
+            (HistoryFormat::Gemini, gemini),
+        ] {
+            let place = format!("{format}: {id:?}");
+            assert_eq!(check_messages(format, &turn), [], "{place}");
+            // What is sent again pairs again.
+            let (mut calls, mut results) = (Vec::new(), Vec::new());
+            for entry in entries(format, &turn) {
+                match entry {
+                    Entry::Call(call) => calls.push(call),
+                    Entry::Result(result) => results.push(result),
+                    other => panic!("{other:?}"),
+                }
+            }
+            assert!(calls.iter().all(ToolCall::is_synthetic_id), "{place}");
+            assert!(
+                results
+                    .iter()
+                    .all(|result| result.call_id.is_none() && result.synthetic_id)
+            );
+            let again = [
+                calls_messages(format, &calls),
+                results_messages(format, &results),
+            ]
+            .concat();
+            assert_eq!(check_messages(format, &again), [], "{place}");
+            let unanswered = check_messages(format, &turn[..1]);
+            assert_eq!(unanswered.len(), 2, "{place}");
+        }
+    }
+    // Old servers want neither an id nor a name.
+    let calls =
+        json!({"role": "assistant", "tool_calls": [{"function": {"name": "f", "arguments": {}}}]});
+    let nameless = json!({"role": "tool", "content": "x"});
+    for format in [HistoryFormat::Mistral, HistoryFormat::Ollama] {
+        let turn = [calls.clone(), nameless.clone()];
+        assert_eq!(check_messages(format, &turn), [], "{format}");
+        assert_eq!(check_messages(format, &turn[1..]).len(), 1, "{format}");
+    }
+}
+
 #[test]
 fn the_suggested_text_says_what_happened() {
     let suggested = |call: ToolCall| check([Entry::Call(call)])[0].suggestion().unwrap();

@@ -64,7 +64,7 @@ impl fmt::Display for HistoryProblem {
     }
 }
 
-/// Checks calls and results in their order. Results are paired by id; on wires without ids by name, in order. A call that its
+/// Checks calls and results in their order. Results are paired by id; on wires without ids by name, in order, or by order alone. A call that its
 /// provider ran needs no result, and may have one. Never errors. Cost: O(n) for entries with ids.
 ///
 /// # Examples
@@ -94,9 +94,9 @@ pub fn check(entries: impl IntoIterator<Item = Entry>) -> Vec<HistoryProblem> {
             Entry::Result(result) => {
                 let at = match &result.call_id {
                     Some(id) => by_id.get(id).copied(),
-                    None => calls
-                        .iter()
-                        .position(|(call, answered)| !answered && call.name() == result.name),
+                    None => calls.iter().position(|(call, answered)| {
+                        !answered && (result.name.is_empty() || call.name() == result.name)
+                    }),
                 };
                 match at.and_then(|at| calls.get_mut(at)) {
                     Some((_, answered)) if !*answered => *answered = true,

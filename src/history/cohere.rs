@@ -23,5 +23,5 @@ pub(super) fn calls_message(items: Vec<Value>) -> Vec<Value> {
 }
 
 pub(super) fn entries(message: &Value, out: &mut Vec<Entry>) {
-    openai_chat::entries(message, read_call, out);
+    openai_chat::entries(message, read_call, openai_chat::read_result, out);
 }

@@ -27,7 +27,7 @@ pub(super) fn read_call(part: &Value) -> Read<ToolCall> {
         .get("functionCall")
         .ok_or(read::HistoryError::NotAnItem)?;
     read::call(
-        read::text(function, "id"),
+        read::label(function, "id"),
         read::required(function, "name")?,
         read::object_arguments(function.get("args")),
         read::extras(part, &["functionCall"]),
@@ -83,7 +83,7 @@ pub(super) fn read_result(part: &Value) -> Read<ToolResult> {
     };
     let name = read::required(function, "name")?;
     Ok(ToolResult::stated(
-        read::text(function, "id"),
+        read::label(function, "id"),
         Some(name),
         answer,
     ))

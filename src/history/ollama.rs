@@ -4,8 +4,9 @@
 use serde_json::{Map, Value, json};
 
 use super::item::{Members, Node, object};
+use super::openai_chat;
 use super::read::{self, Read};
-use super::result::{Answer, ToolResult};
+use super::result::ToolResult;
 use super::{Entry, HistoryFormat};
 use crate::call::ToolCall;
 
@@ -25,7 +26,7 @@ pub(super) fn call(call: &ToolCall, id: &str) -> Node {
 pub(super) fn read_call(item: &Value) -> Read<ToolCall> {
     let function = item.get("function").ok_or(read::HistoryError::NotAnItem)?;
     read::call(
-        read::text(item, "id"),
+        read::label(item, "id"),
         read::required(function, "name")?,
         read::text_arguments(function.get("arguments")),
         read::extras(item, &["id", "type", "function"]),
@@ -44,16 +45,7 @@ pub(super) fn result(result: &ToolResult, id: &str) -> Value {
 }
 
 pub(super) fn read_result(message: &Value) -> Read<ToolResult> {
-    if !read::is(message, "role", "tool") {
-        return Err(read::HistoryError::NotAnItem);
-    }
-    let answer = Answer::Text(read::answer_text(message.get("content")));
-    let name = read::text(message, "tool_name").or_else(|| read::text(message, "name"));
-    Ok(ToolResult::stated(
-        read::text(message, "tool_call_id"),
-        name,
-        answer,
-    ))
+    openai_chat::tool_message(message)
 }
 
 /// One assistant message with all calls.
@@ -62,11 +54,5 @@ pub(super) fn calls_message(items: Vec<Value>) -> Vec<Value> {
 }
 
 pub(super) fn entries(message: &Value, out: &mut Vec<Entry>) {
-    let calls = read::list(message, "tool_calls").iter();
-    out.extend(
-        calls
-            .filter_map(|item| read_call(item).ok())
-            .map(Entry::Call),
-    );
-    out.extend(read_result(message).ok().map(Entry::Result));
+    openai_chat::entries(message, read_call, read_result, out);
 }

@@ -60,14 +60,22 @@ pub(super) fn result(result: &ToolResult, id: &str) -> Value {
 }
 
 pub(super) fn read_result(message: &Value) -> Read<ToolResult> {
+    let mut result = tool_message(message)?;
+    result.call_id = Some(read::required(message, "tool_call_id")?);
+    result.synthetic_id = false;
+    Ok(result)
+}
+
+/// A message of the role `tool`, with an id or without.
+pub(super) fn tool_message(message: &Value) -> Read<ToolResult> {
     if !read::is(message, "role", "tool") {
         return Err(read::HistoryError::NotAnItem);
     }
-    let id = read::required(message, "tool_call_id")?;
     let answer = Answer::Text(read::answer_text(message.get("content")));
+    let name = read::label(message, "tool_name").or_else(|| read::label(message, "name"));
     Ok(ToolResult::stated(
-        Some(id),
-        read::text(message, "name"),
+        read::label(message, "tool_call_id"),
+        name,
         answer,
     ))
 }
@@ -111,6 +119,7 @@ pub(super) fn results_message(items: Vec<Value>) -> Vec<Value> {
 pub(super) fn entries(
     message: &Value,
     read_call: fn(&Value) -> Read<ToolCall>,
+    read_result: fn(&Value) -> Read<ToolResult>,
     out: &mut Vec<Entry>,
 ) {
     let calls = read::list(message, "tool_calls").iter();
@@ -123,5 +132,5 @@ pub(super) fn entries(
 }
 
 pub(super) fn own_entries(message: &Value, out: &mut Vec<Entry>) {
-    entries(message, read_call, out);
+    entries(message, read_call, read_result, out);
 }

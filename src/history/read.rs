@@ -50,6 +50,11 @@ pub(super) fn text(value: &Value, key: &str) -> Option<String> {
     Some(text.to_owned()).filter(|text| !text.is_empty())
 }
 
+/// An id or a name that a wire may leave out; absent is also `"null"`, as some SDKs write it (WIRE_FORMATS 11.2.3).
+pub(super) fn label(value: &Value, key: &str) -> Option<String> {
+    text(value, key).filter(|label| label != "null")
+}
+
 /// A member's text that the wire requires.
 pub(super) fn required(value: &Value, key: &'static str) -> Read<String> {
     text(value, key).ok_or(HistoryError::Member(key))
