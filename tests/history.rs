@@ -891,6 +891,37 @@ fn an_absent_id_is_absent_in_calls_and_results_however_it_is_spelled() {
 }
 
 #[test]
+fn a_second_result_without_an_id_is_one_too_many_not_a_stray() {
+    let made = |name: &str| ToolCall::new(ToolName::new(name).unwrap(), "{}");
+    let (tide, moon, stray) = (made("get_tide"), made("get_moon"), made("get_sun"));
+    for format in [HistoryFormat::Ollama, HistoryFormat::Gemini] {
+        let turn = |calls: &[ToolCall], of: &[&ToolCall]| {
+            let results: Vec<_> = of.iter().map(|call| ToolResult::text(call, "x")).collect();
+            [
+                calls_messages(format, calls),
+                results_messages(format, &results),
+            ]
+            .concat()
+        };
+        let calls = [tide.clone(), moon.clone()];
+        let problems = check_messages(format, &turn(&calls, &[&tide, &tide, &moon, &stray]));
+        assert!(
+            matches!(&problems[..], [HistoryProblem::DuplicateResult(second), HistoryProblem::OrphanResult(none)] if second.name == "get_tide" && none.name == "get_sun"),
+            "{format}: {problems:?}"
+        );
+        // A later call of the tool has a result of its own.
+        let later = [turn(&calls, &[&tide, &moon]), turn(&calls[..1], &[&tide])].concat();
+        assert_eq!(check_messages(format, &later), [], "{format}");
+        let early = [turn(&[], &[&tide]), turn(&calls[..1], &[&tide])].concat();
+        let problems = check_messages(format, &early);
+        assert!(
+            matches!(&problems[..], [HistoryProblem::OrphanResult(_)]),
+            "{format}"
+        );
+    }
+}
+
+#[test]
 fn the_suggested_text_says_what_happened() {
     let suggested = |call: ToolCall| check([Entry::Call(call)])[0].suggestion().unwrap();
     assert!(suggested(call("c", "{\"port\":\"Ob")).contains("cut off"));

@@ -94,9 +94,7 @@ pub fn check(entries: impl IntoIterator<Item = Entry>) -> Vec<HistoryProblem> {
             Entry::Result(result) => {
                 let at = match &result.call_id {
                     Some(id) => by_id.get(id).copied(),
-                    None => calls.iter().position(|(call, answered)| {
-                        !answered && (result.name.is_empty() || call.name() == result.name)
-                    }),
+                    None => without_id(&calls, &result.name),
                 };
                 match at.and_then(|at| calls.get_mut(at)) {
                     Some((_, answered)) if !*answered => *answered = true,
@@ -114,6 +112,15 @@ pub fn check(entries: impl IntoIterator<Item = Entry>) -> Vec<HistoryProblem> {
         HistoryProblem::MissingResult { call, suggestion }
     }));
     problems
+}
+
+/// Where the call stands that a result without an id is of: the first of its name that waits for one, else the last that has
+/// one already.
+fn without_id(calls: &[(ToolCall, bool)], name: &str) -> Option<usize> {
+    let is_of = |call: &ToolCall| name.is_empty() || call.name() == name;
+    let waits = |(call, answered): &(ToolCall, bool)| !answered && is_of(call);
+    let last = || calls.iter().rposition(|(call, _)| is_of(call));
+    calls.iter().position(waits).or_else(last)
 }
 
 /// Checks the messages of a history in a wire's own shape, the way they would be sent. Never errors. Cost: a copy of each
