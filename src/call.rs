@@ -206,6 +206,8 @@ pub(crate) struct Parts {
     pub(crate) executor: Executor,
     pub(crate) server_name: Option<String>,
     pub(crate) extras: Map<String, Value>,
+    /// The name of the history format whose item held the extras; `None` where a stream or the caller gave them.
+    pub(crate) extras_of: Option<Box<str>>,
     pub(crate) display_text: Option<String>,
     pub(crate) metadata: Map<String, Value>,
     pub(crate) evidence: Evidence,

@@ -2,8 +2,8 @@
 //!
 //! Letter to the next reader. One file a wire, one row a wire in `ROWS`. An export always has what its wire wants: an object
 //! where it wants an object, text where it wants text, also for a call whose arguments were cut. What goes back verbatim
-//! ([`ToolCall::extras`]) is sent to the wires that know it; the caller's notes ([`ToolCall::metadata`]) are sent nowhere. This
-//! room knows finished calls. It does not know streams or tools.
+//! ([`ToolCall::extras`]) is sent to the wires that know it, and to the one from whose item it was read; the caller's notes
+//! ([`ToolCall::metadata`]) are sent nowhere. This room knows finished calls. It does not know streams or tools.
 
 mod adaline;
 mod anthropic;
@@ -351,7 +351,9 @@ impl ToolCall {
     /// # Ok::<(), callstitch::history::HistoryError>(())
     /// ```
     pub fn from_wire(format: HistoryFormat, item: &Value) -> Result<ToolCall, HistoryError> {
-        (format.row().read_call)(item)
+        let mut call = (format.row().read_call)(item)?;
+        call.read_from(format);
+        Ok(call)
     }
 
     /// As [`from_wire`](ToolCall::from_wire), with the ids of a conversation: an id that was fitted is the call's own again.
@@ -385,6 +387,13 @@ impl ToolCall {
         }
         let original = ids.original(call.id()).to_owned();
         Ok(call.with_id(original))
+    }
+
+    /// Notes whose members the extras are.
+    fn read_from(&mut self, format: HistoryFormat) {
+        if !self.extras().is_empty() {
+            self.0.extras_of = Some(format.name().into());
+        }
     }
 
     fn item(&self, format: HistoryFormat, ids: Option<&mut IdMap>) -> Option<Node> {
@@ -527,6 +536,11 @@ pub fn entries(format: HistoryFormat, messages: &[Value]) -> Vec<Entry> {
     let mut entries = Vec::new();
     for message in messages {
         (format.row().entries)(message, &mut entries);
+    }
+    for entry in &mut entries {
+        if let Entry::Call(call) = entry {
+            call.read_from(format);
+        }
     }
     entries
 }

@@ -629,6 +629,61 @@ fn what_goes_back_verbatim_goes_to_the_wires_that_know_it() {
     }
 }
 
+/// Each wire's item with members that no wire is known for.
+#[test]
+fn a_member_that_was_read_goes_back_to_its_own_wire_and_to_no_other() {
+    let own = |mut item: Value, at: &str| {
+        let members = item.pointer_mut(at).unwrap().as_object_mut().unwrap();
+        members.insert("x_read".into(), json!({"a": [1]}));
+        members.insert("thought".into(), json!(false));
+        members.insert("caller".into(), json!({"type": "unheard-of"}));
+        item
+    };
+    for format in HistoryFormat::all() {
+        let at = match format {
+            HistoryFormat::Bedrock => "/toolUse",
+            _ => "",
+        };
+        let item = own(oban().to_wire(format).unwrap(), at);
+        let message = match format {
+            HistoryFormat::Gemini => json!({"parts": [item]}),
+            HistoryFormat::OpenAiResponses | HistoryFormat::GeminiInteractions => item.clone(),
+            HistoryFormat::Anthropic | HistoryFormat::Bedrock | HistoryFormat::Adaline => {
+                json!({"content": [item]})
+            }
+            _ => json!({"tool_calls": [item]}),
+        };
+        let [Entry::Call(entry)] = &entries(format, &[message])[..] else {
+            panic!("{format}")
+        };
+        let call = ToolCall::from_wire(format, &item).unwrap();
+        assert_eq!(call.extras().len(), 3, "{format}");
+        let stored = serde_json::to_value(&call).unwrap();
+        let stored = ToolCall::from_value(stored).unwrap();
+        assert_eq!(stored, call);
+        for call in [&call, entry, &stored] {
+            for to in HistoryFormat::all() {
+                let sent = call.to_wire(to).unwrap();
+                if to == format {
+                    assert_eq!(sent, item, "{format}");
+                } else {
+                    assert_eq!(sent, oban().to_wire(to).unwrap(), "{format} to {to}");
+                }
+            }
+        }
+    }
+    // Members that another wire knows are its own wherever they were read.
+    let item = json!({"type": "tool_use", "id": "t", "name": "f", "input": {}, "caller": {"type": "direct"}, "cache_control": {"type": "ephemeral"}});
+    let call = ToolCall::from_wire(HistoryFormat::Anthropic, &item).unwrap();
+    assert_eq!(call.to_wire(HistoryFormat::Anthropic).unwrap(), item);
+    let responses = call.to_wire(HistoryFormat::OpenAiResponses).unwrap();
+    assert_eq!(responses["caller"], item["caller"]);
+    assert!(responses.get("cache_control").is_none());
+    let asked = json!({"type": "mcp_approval_request", "id": "a", "name": "f", "server_label": "s", "arguments": "{}", "x_read": 1});
+    let call = ToolCall::from_wire(HistoryFormat::OpenAiResponses, &asked).unwrap();
+    assert_eq!(call.to_wire(HistoryFormat::OpenAiResponses).unwrap(), asked);
+}
+
 #[test]
 fn numbers_keep_every_digit_in_an_items_text() {
     let big = call("c", r#"{"n":123456789012345678901234567890,"x":1.50}"#);

@@ -345,6 +345,7 @@ impl Parts {
             executor: Executor::Client,
             server_name: None,
             extras: Map::new(),
+            extras_of: None,
             display_text: None,
             metadata: Map::new(),
             evidence: Evidence::by_hand(),

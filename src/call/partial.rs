@@ -402,6 +402,7 @@ impl PartialCall {
             executor: self.executor.unwrap_or_default(),
             server_name: self.server_name,
             extras,
+            extras_of: None,
             display_text: given.display_text,
             metadata: given.metadata,
             evidence,

@@ -75,6 +75,8 @@ struct Stored<'a> {
     #[serde(skip_serializing_if = "Map::is_empty")]
     extras: &'a Map<String, Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    extras_of: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     display_text: Option<&'a str>,
     #[serde(skip_serializing_if = "Map::is_empty")]
     metadata: &'a Map<String, Value>,
@@ -114,6 +116,7 @@ impl Serialize for ToolCall {
             recovered: beside.recovered,
             problem: beside.problem,
             extras: &parts.extras,
+            extras_of: parts.extras_of.as_deref(),
             display_text: parts.display_text.as_deref(),
             metadata: &parts.metadata,
             evidence: &parts.evidence,
@@ -207,6 +210,7 @@ impl ToolCall {
         parts.display_text = text(&mut map, "display_text");
         parts.metadata = take(&mut map, "metadata").unwrap_or_default();
         parts.extras = take(&mut map, "extras").unwrap_or_default();
+        parts.extras_of = text(&mut map, "extras_of").map(String::into_boxed_str);
         if let Some(evidence) = take(&mut map, "evidence") {
             parts.evidence = evidence;
         }

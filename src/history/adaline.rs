@@ -3,10 +3,10 @@
 
 use serde_json::{Map, Value, json};
 
-use super::Entry;
 use super::item::{Members, Node, text};
 use super::read::{self, HistoryError, Read};
 use super::result::{Answer, ToolResult};
+use super::{Entry, HistoryFormat};
 use crate::call::{CallIndex, ToolCall};
 
 pub(super) fn call(call: &ToolCall, id: &str) -> Node {
@@ -17,6 +17,7 @@ pub(super) fn call(call: &ToolCall, id: &str) -> Node {
         .with("name", call.name())
         .with("arguments", text(call))
         .with_some("serverName", call.server_name())
+        .with_extras(call, HistoryFormat::Adaline)
         .into()
 }
 

@@ -23,7 +23,7 @@ pub(super) fn read_call(block: &Value) -> Read<ToolCall> {
     if !read::is(block, "type", "tool_use") {
         return Err(read::HistoryError::NotAnItem);
     }
-    let own = ["type", "id", "name", "input", "cache_control"];
+    let own = ["type", "id", "name", "input"];
     read::call(
         Some(read::required(block, "id")?),
         read::required(block, "name")?,

@@ -3,20 +3,20 @@
 
 use serde_json::{Value, json};
 
-use super::Entry;
 use super::item::{Members, Node, object};
 use super::read::{self, Read};
 use super::result::{Answer, ToolResult};
+use super::{Entry, HistoryFormat};
 use crate::call::ToolCall;
 use crate::delta::Executor;
 use crate::wire::SERVER_TOOL_USE;
 
-/// Unknown members are refused by this wire's clients: it takes none.
 pub(super) fn call(call: &ToolCall, id: &str) -> Node {
     let tool_use = Members::new()
         .with("toolUseId", id)
         .with("name", call.name())
-        .with("input", object(call));
+        .with("input", object(call))
+        .with_extras(call, HistoryFormat::Bedrock);
     Members::new().with("toolUse", tool_use).into()
 }
 

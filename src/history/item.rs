@@ -37,11 +37,15 @@ impl Members {
         }
     }
 
-    /// With the extras of the call that this wire takes, unless a member of the name is there.
+    /// With the extras of the call that this wire takes, unless a member of the name is there. Those that were read from an item
+    /// of this wire are its own; of others it takes what it knows, and what no wire is known for where the caller gave it.
     pub(super) fn with_extras(mut self, call: &ToolCall, format: HistoryFormat) -> Self {
+        let read_from = call.0.extras_of.as_deref();
+        let own = read_from == Some(format.name());
         for (key, value) in call.extras() {
             let held = self.0.iter().any(|(held, _)| held == key);
-            if !held && takes(format, key, value) {
+            let known = takes(format, key, value);
+            if !held && (own || known.unwrap_or(read_from.is_none())) {
                 self.0.push((key.clone(), value.clone().into()));
             }
         }
@@ -49,9 +53,13 @@ impl Members {
     }
 }
 
-/// Whether a wire takes an extra: its own, and those that no wire is known for, which only the caller can have put there.
-pub(super) fn takes(format: HistoryFormat, key: &str, value: &Value) -> bool {
-    match key {
+/// Whether a wire takes a member of another's; `None` where no wire is known for it.
+pub(super) fn takes(format: HistoryFormat, key: &str, value: &Value) -> Option<bool> {
+    // Their clients refuse members that they do not know.
+    if matches!(format, HistoryFormat::Bedrock | HistoryFormat::Adaline) {
+        return Some(false);
+    }
+    Some(match key {
         "thoughtSignature" => format == HistoryFormat::Gemini,
         "signature" => format == HistoryFormat::GeminiInteractions,
         "extra_content" => format == HistoryFormat::OpenAiChat,
@@ -59,7 +67,7 @@ pub(super) fn takes(format: HistoryFormat, key: &str, value: &Value) -> bool {
             format == HistoryFormat::OpenAiResponses
         }
         // There they say what kind of call it is, which an extra of another wire must not.
-        "custom" | "function" => format != HistoryFormat::OpenAiChat,
+        "custom" | "function" if format == HistoryFormat::OpenAiChat => false,
         // One name on two wires, and two vocabularies.
         "caller" => match value.get("type").and_then(Value::as_str) {
             Some("direct") => {
@@ -72,8 +80,8 @@ pub(super) fn takes(format: HistoryFormat, key: &str, value: &Value) -> bool {
             Some(kind) if kind.starts_with("code_execution") => format == HistoryFormat::Anthropic,
             _ => false,
         },
-        _ => true,
-    }
+        _ => return None,
+    })
 }
 
 /// The arguments as an object, always.

@@ -80,7 +80,8 @@ pub(super) fn call(call: &ToolCall, id: &str, item_id: Option<&str>) -> Option<N
             .with("id", item_id.unwrap_or(id))
             .with("name", call.name())
             .with("server_label", call.server_name().unwrap_or_default())
-            .with("arguments", text(call));
+            .with("arguments", text(call))
+            .with_extras(call, HistoryFormat::OpenAiResponses);
         return Some(item.into());
     }
     let item = item.with("id", item_id.unwrap_or(id)).with("call_id", id);

@@ -82,7 +82,8 @@ pub(super) fn result(result: &ToolResult, id: &str) -> Value {
     };
     let mut item = json!({ "type": kind, "call_id": id, "output": result.answer.to_text() });
     let caller = result.caller.as_ref();
-    let caller = caller.filter(|caller| takes(HistoryFormat::OpenAiResponses, "caller", caller));
+    let caller = caller
+        .filter(|caller| takes(HistoryFormat::OpenAiResponses, "caller", caller) == Some(true));
     if let (Some(caller), Value::Object(members)) = (caller, &mut item) {
         members.insert("caller".to_owned(), caller.clone());
     }
