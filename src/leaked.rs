@@ -193,7 +193,7 @@ impl LeakedCalls {
     }
 
     /// The most bytes held for each choice while a markup goes on. What grows beyond is given back as text. The beginning of an
-    /// opening marker, some twenty bytes, is always held. Default: 1 MiB.
+    /// opening marker, of which the longest has 28 bytes, is always held. Default: 1 MiB.
     ///
     /// # Examples
     ///

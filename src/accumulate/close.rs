@@ -19,7 +19,7 @@ impl Accumulator {
         }
         for slot in 0..self.calls.0.len() {
             let held = self.calls.get(slot).and_then(|slot| {
-                let stopped = |by: &ClosedBy| *by == ClosedBy::BlockStop || slot.call.is_settled();
+                let stopped = |by: &ClosedBy| *by == ClosedBy::BlockStop || slot.is_closed();
                 slot.held.filter(stopped)
             });
             match held {
@@ -75,8 +75,7 @@ impl Accumulator {
                 self.end_call(at, ClosedBy::Mirrored, Blank::Cut);
                 continue;
             }
-            let (held, of) = (slot.held, slot.call.choice);
-            let stands = held.is_some() && slot.call.is_settled();
+            let (held, stands, of) = (slot.held, slot.is_closed(), slot.call.choice);
             let by = self.ended_by(by, of);
             // A call's own close vouches for it, where it had one; for a text that does not stand, only as far as the end does.
             let by = held.filter(|_| by.vouches() || stands).unwrap_or(by);
@@ -138,7 +137,7 @@ impl Accumulator {
         let meaning = reason.map(|reason| reason.meaning);
         // A reason that says the answer was cut means the newest call (11.6), unless that was closed before. A whole object
         // stays whole all the same.
-        let closed = slot.held.is_some() && slot.call.is_settled();
+        let closed = slot.is_closed();
         let newest = notes.is_some_and(|notes| notes.newest.contains(&(choice, at)));
         let cut = slot.call.is_cut()
             || !closed

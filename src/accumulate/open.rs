@@ -30,8 +30,13 @@ pub(super) struct Slot {
 }
 
 impl Slot {
-    /// Appends a piece that needs no second thought, of a call that was announced and may have so many bytes; gives the call. `None`,
-    /// and nothing done, for any other.
+    /// The wire's own close of the call that is held can be believed: the text stands.
+    pub(super) fn is_closed(&self) -> bool {
+        self.held.is_some() && self.call.is_settled()
+    }
+
+    /// Appends a piece that needs no second thought, of a call that was announced and may have so many bytes; gives the call.
+    /// `None`, and nothing done, for any other.
     #[inline(always)]
     pub(super) fn append_plain(&mut self, text: Fragment<'_>, most: usize) -> Option<CallIndex> {
         let length = text.text.len();

@@ -58,7 +58,7 @@ impl Slots {
             // D1
             let elsewhere = whole && label.is_some() && by_label != Some(slot);
             // D2
-            let again = whole && !call.is_empty_object() && opens() && piece != Some(call.raw());
+            let again = delta.name.is_some() && begins_another(call, piece);
             if elsewhere || again {
                 return Routed {
                     place: Place::New,
@@ -135,16 +135,12 @@ impl Slots {
     fn named(&self, held: (SlotId, &PartialCall), name: &str, delta: &CallDelta<'_>) -> Routed {
         let (slot, call) = held;
         let piece = piece(delta);
-        let says_again = || {
-            let opens = piece.is_some_and(Scan::opens);
-            opens && call.is_whole() && !call.is_empty_object() && piece != Some(call.raw())
-        };
         let goes_on = if call.name.is_empty() {
             // D10
             true
         } else if call.name == name {
             // D11
-            !says_again()
+            !begins_another(call, piece)
         } else {
             // D12
             call.raw().is_empty() && piece.is_none_or(str::is_empty)
@@ -319,4 +315,12 @@ impl Slots {
             },
         }
     }
+}
+
+/// Whether a piece sent with a call's own id or name begins another call: this one is whole, and the piece opens another value.
+fn begins_another(call: &PartialCall, piece: Option<&str>) -> bool {
+    call.is_whole()
+        && !call.is_empty_object()
+        && piece.is_some_and(Scan::opens)
+        && piece != Some(call.raw())
 }

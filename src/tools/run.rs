@@ -171,7 +171,8 @@ where
                         *this.source = Source::Failed(error);
                         let tools = Borrow::<ToolSet>::borrow(this.tools);
                         this.ready.extend(this.waiting.drain(..).map(|call| {
-                            // What would have been refused anyway is, for its own reason: a call that its provider runs wants no answer.
+                            // What would have been refused anyway is, for its own reason: a call that its provider runs
+                            // wants no answer.
                             let refusal = tools.resolve(&call).into_refusal();
                             let not_started = || Refusal::new(RefusalKind::NotStarted, &call);
                             let refusal = refusal.unwrap_or_else(not_started);

@@ -3,8 +3,8 @@
 //! Letter to the next reader. One call can be learnt three times: from its argument events, from its finished item, and from
 //! the response that the terminal embeds; each of them is all there is on some server (R1, R3, R4). So every item is looked
 //! up in [`Seen`] before it is spoken, and nothing is told twice. What closes a call is its finished item; the `.done`
-//! of its arguments only vouches for their text, for the item may still correct the ids (R5). The event's own `type` decides; the `event:` line may be
-//! missing, late or renamed.
+//! of its arguments only vouches for their text, for the item may still correct the ids (R5). The event's own `type` decides; the
+//! `event:` line may be missing, late or renamed.
 
 mod call_item;
 mod events;
@@ -115,10 +115,6 @@ impl JsonDecoder for OpenAiResponses {
             None => {}
         }
         Ok(())
-    }
-
-    fn finish(&mut self, sink: &mut dyn DeltaSink) {
-        self.speak_unfinished(false, sink);
     }
 
     fn over(&mut self, well: bool, sink: &mut dyn DeltaSink) {

@@ -54,12 +54,12 @@ pub(crate) trait JsonDecoder: Send + Sync {
         sink: &mut dyn DeltaSink,
     ) -> Result<(), Fault>;
 
-    /// The body ended.
+    /// The body ended, after [`over`](JsonDecoder::over).
     fn finish(&mut self, sink: &mut dyn DeltaSink) {
         let _ = sink;
     }
 
-    /// The body's end was said, or (not `well`) an error that no document of this format was.
+    /// No document comes any more: the end was said (`well`), or the body ended, or an error came that is none of this format's.
     fn over(&mut self, well: bool, sink: &mut dyn DeltaSink) {
         let _ = (well, sink);
     }
@@ -112,6 +112,7 @@ impl<D: JsonDecoder + Default> Decoder for Json<D> {
     }
 
     fn finish(&mut self, sink: &mut dyn DeltaSink) {
+        self.decoder.over(false, sink);
         self.decoder.finish(sink);
     }
 

@@ -173,8 +173,8 @@ impl Rewriter<'_> {
 
     /// Rewrites the object, what follows it, and further objects where all are one.
     fn objects(&mut self, before: &Before) -> Result<Reach, Refused> {
-        // What the object was in may be hidden by words beside it, a comment (`//` of an address), an array, a quote, or be lost with
-        // its first brace. A closer too many is then that of the object's container.
+        // What the object was in may be hidden by words beside it, a comment (`//` of an address), an array, a quote, or be lost
+        // with its first brace. A closer too many is then that of the object's container.
         let inside = before.beside
             || before.array
             || self.body.braceless

@@ -138,8 +138,8 @@ fn cut_object(data: &str) -> Option<Value> {
     states.then_some(Value::Object(ended.object))
 }
 
-/// What a server said in words, cut short. What may be JSON, or a piece of it, may hold the user's data and is not quoted: it begins
-/// as no word does, or has an escape, a lone quote, or a quote where JSON has them.
+/// What a server said in words, cut short. What may be JSON, or a piece of it, may hold the user's data and is not quoted: it
+/// begins as no word does, or has an escape, a lone quote, or a quote where JSON has them.
 fn words(text: &str) -> Option<&str> {
     const MARKS: [char; 6] = ['{', '}', '[', ']', ':', ','];
     let status = |c: char| c.is_ascii_digit() || c == ' ';
