@@ -73,25 +73,28 @@ pub(super) fn short_plain(bytes: &[u8]) -> Option<usize> {
     (found != 0).then_some(found.trailing_zeros() as usize)
 }
 
-/// The first sixteen bytes from `at` on, and a bit for each of them that is a quote, a backslash or a control character. Close to
-/// the end zeros fill the block up.
+/// The first sixteen bytes from `at` on. Close to the end zeros fill the block up.
+#[inline(always)]
+fn padded_block(bytes: &[u8], at: usize) -> Option<Block> {
+    if let Some(block) = first_block(bytes, at) {
+        return Some(*block);
+    }
+    let left = bytes.len().checked_sub(at).filter(|&left| left > 0)?;
+    let last = u128::from_le_bytes(*bytes.last_chunk()?);
+    Some((last >> (8 * (WIDTH - left))).to_le_bytes())
+}
+
+/// As [`padded_block`], with a bit for each byte that is a quote, a backslash or a control character.
 #[inline(always)]
 pub(super) fn block_of_string(bytes: &[u8], at: usize) -> Option<(Block, u32)> {
-    let block = match first_block(bytes, at) {
-        Some(block) => *block,
-        None => {
-            let left = bytes.len().checked_sub(at).filter(|&left| left > 0)?;
-            let last = u128::from_le_bytes(*bytes.last_chunk()?);
-            (last >> (8 * (WIDTH - left))).to_le_bytes()
-        }
-    };
+    let block = padded_block(bytes, at)?;
     Some((block, specials(&block)))
 }
 
-/// How many digits come before the first other byte, if it is among the first sixteen.
+/// How many digits stand at `at` before the first other byte, if it is among the first sixteen.
 #[inline(always)]
-pub(super) fn short_digits(bytes: &[u8]) -> Option<usize> {
-    let values = u8x16::new(*bytes.first_chunk()?) - u8x16::splat(b'0');
+pub(super) fn short_digits(bytes: &[u8], at: usize) -> Option<usize> {
+    let values = u8x16::new(padded_block(bytes, at)?) - u8x16::splat(b'0');
     let digits = values.min(u8x16::splat(9)).cmp_eq(values).move_mask();
     let count = digits.trailing_ones() as usize;
     (count < WIDTH).then_some(count)
@@ -257,11 +260,14 @@ mod tests {
                     .zip(b'0'..=b'9')
                     .for_each(|(at, digit)| *at = digit);
                 bytes[count] = other;
-                assert_eq!(short_digits(&bytes), Some(count));
+                for from in 0..=count {
+                    assert_eq!(short_digits(&bytes, from), Some(count - from));
+                }
             }
         }
-        assert_eq!(short_digits(&[b'7'; 16]), None);
-        assert_eq!(short_digits(b"7,"), None);
+        assert_eq!(short_digits(&[b'7'; 16], 0), None);
+        assert_eq!(short_digits(&[b'7'; 16], 12), Some(4));
+        assert_eq!(short_digits(b"7,", 0), None);
     }
 
     #[test]

@@ -364,10 +364,15 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    #[inline]
+    /// The first byte of the next token, on which the cursor is then.
+    #[inline(always)]
     fn peek_token(&mut self) -> Step<u8> {
-        self.white_space();
-        self.byte().ok_or(Fault)
+        loop {
+            match self.byte().ok_or(Fault)? {
+                b' ' | b'\n' | b'\r' | b'\t' => self.at += 1,
+                byte => return Ok(byte),
+            }
+        }
     }
 
     fn open(&mut self) -> Step<()> {
@@ -391,7 +396,8 @@ impl<'a> Cursor<'a> {
             return None;
         }
         let rest = self.text.as_bytes().get(self.at + 1..)?;
-        let length = short_plain(rest)?;
+        let next = || Some(16 + short_plain(rest.get(16..)?)?);
+        let length = short_plain(rest).or_else(next)?;
         let (key, after) = rest.split_at_checked(length)?;
         if !after.starts_with(b"\":") {
             return None;

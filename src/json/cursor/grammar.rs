@@ -13,6 +13,7 @@ impl Cursor<'_> {
         match self.peek_token()? {
             b'"' => self.pass_string().map(drop),
             b'n' => self.literal(b"null"),
+            b'-' | b'0'..=b'9' if self.short_integer().is_some() => Ok(()),
             b'-' | b'0'..=b'9' => self.number(),
             _ => self.pass_value(),
         }
@@ -83,10 +84,11 @@ impl Cursor<'_> {
     /// A number of a few digits and nothing else, as most are; `None`, and nothing read, for any other.
     #[inline]
     pub(super) fn short_integer(&mut self) -> Option<i64> {
-        let rest = self.text.as_bytes().get(self.at..)?;
-        let (value, length) = short_integer(rest)?;
-        matches!(rest.get(length), Some(b',' | b'}')).then(|| {
-            self.at += length;
+        let bytes = self.text.as_bytes();
+        let (value, length) = short_integer(bytes, self.at)?;
+        let end = self.at + length;
+        matches!(bytes.get(end), Some(b',' | b'}')).then(|| {
+            self.at = end;
             value
         })
     }

@@ -215,17 +215,18 @@ pub(crate) fn join_halves(high: u16, low: u16) -> char {
         .unwrap_or(char::REPLACEMENT_CHARACTER)
 }
 
-/// The plain integer of at most fifteen digits that begins `bytes`, and its length; `None` for any other number. What follows
-/// it is the caller's to look at.
+/// The plain integer of at most fifteen digits that stands at `at`, and its length; `None` for any other number, and in a text of
+/// fewer than sixteen bytes. What follows it is the caller's to look at.
 #[inline]
-pub(crate) fn short_integer(bytes: &[u8]) -> Option<(i64, usize)> {
-    if let [digit @ b'0'..=b'9', after, ..] = bytes
+pub(crate) fn short_integer(bytes: &[u8], at: usize) -> Option<(i64, usize)> {
+    let rest = bytes.get(at..)?;
+    if let [digit @ b'0'..=b'9', after, ..] = rest
         && !after.is_ascii_digit()
     {
         return Some((i64::from(digit - b'0'), 1));
     }
-    let length = short_digits(bytes)?;
-    let digits = bytes.get(..length)?;
+    let length = short_digits(bytes, at)?;
+    let digits = rest.get(..length)?;
     let padded = length > 1 && digits.first() == Some(&b'0');
     let value = digits
         .iter()

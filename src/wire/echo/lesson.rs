@@ -12,8 +12,8 @@ pub(super) struct Lesson {
     pub(super) document: String,
     pub(super) event: Option<String>,
     pub(super) said: Whose,
-    /// The places that may differ, in their order.
-    pub(super) holes: Vec<(Range<usize>, Hole)>,
+    /// As [`holes`](Lesson::holes) gives them. A document that is learned from is not long.
+    holes: Box<[(Range<u32>, Hole)]>,
 }
 
 impl Lesson {
@@ -40,10 +40,11 @@ impl Lesson {
             .integers
             .iter()
             .filter(|(_, value)| Some(*value) == index);
-        let mut holes: Vec<_> = skipped
+        let mut holes: Box<[_]> = skipped
             .chain(integers.map(|(place, _)| (place.clone(), Hole::Index)))
+            .chain([(text, Hole::Text)])
+            .map(|(place, hole)| (place.start as u32..place.end as u32, hole))
             .collect();
-        holes.push((text.clone(), Hole::Text));
         holes.sort_by_key(|(place, _)| place.start);
         Lesson {
             document: frame.data.to_owned(),
@@ -51,6 +52,12 @@ impl Lesson {
             said,
             holes,
         }
+    }
+
+    /// The places that may differ, in their order.
+    pub(super) fn holes(&self) -> impl ExactSizeIterator<Item = (Range<usize>, Hole)> {
+        let holes = self.holes.iter();
+        holes.map(|(place, hole)| (place.start as usize..place.end as usize, *hole))
     }
 }
 

@@ -96,14 +96,14 @@ impl Memory {
     pub(super) fn of(one: &Lesson, other: &Lesson) -> Option<Memory> {
         if one.event != other.event
             || one.said.labelled(Some(0)) != other.said.labelled(Some(0))
-            || one.holes.len() != other.holes.len()
+            || one.holes().len() != other.holes().len()
         {
             return None;
         }
         let mut parts = Vec::new();
         let mut literal = Vec::new();
         let (mut from, mut other_from) = (0, 0);
-        for ((place, hole), (other_place, other_hole)) in one.holes.iter().zip(&other.holes) {
+        for ((place, hole), (other_place, other_hole)) in one.holes().zip(other.holes()) {
             let before = one.document.get(from..place.start)?;
             if before != other.document.get(other_from..other_place.start)? || hole != other_hole {
                 return None;
@@ -113,10 +113,10 @@ impl Memory {
                 one.document.get(place.clone())?,
                 other.document.get(other_place.clone())?,
             );
-            if content == other_content && *hole != Hole::Text {
+            if content == other_content && hole != Hole::Text {
                 literal.extend_from_slice(content.as_bytes());
             } else {
-                parts.push((Literal::new(std::mem::take(&mut literal)), *hole));
+                parts.push((Literal::new(std::mem::take(&mut literal)), hole));
             }
             (from, other_from) = (place.end, other_place.end);
         }
@@ -320,9 +320,9 @@ impl Memory {
                     end
                 }
                 Hole::SkippedString => ascii_string(bytes, at)?,
-                Hole::SkippedNumber => at + short_integer(bytes.get(at..)?)?.1,
+                Hole::SkippedNumber => at + short_integer(bytes, at)?.1,
                 Hole::Index => {
-                    let (value, length) = short_integer(bytes.get(at..)?)?;
+                    let (value, length) = short_integer(bytes, at)?;
                     index = u32::try_from(value).ok().filter(|_| fits(value));
                     index?;
                     at + length
