@@ -19,7 +19,8 @@
 //! This room knows no provider. It rests on one promise of the decoder ([`JsonDecoder::ECHOES`]), and forgets all when the
 //! decoder's epoch changes.
 //!
-//! Misses cost: documents that never repeat are learned from ever more rarely ([`Echo::learns`]).
+//! What is never heard must cost next to nothing: lessons and vain comparisons are paid for by what is heard. A stream that does
+//! not pay is forgotten, and learned from ever more rarely ([`Past::may_learn`]).
 //!
 //! [`JsonDecoder::ECHOES`]: super::payload::JsonDecoder::ECHOES
 
@@ -38,8 +39,14 @@ use memory::Memory;
 const MEMORIES: usize = 4;
 /// Bytes of a document, so that what is remembered stays small: one that holds a single piece is far shorter.
 const LONGEST: usize = 4096;
-/// Lessons that may fail in a row before learning pauses.
-const PATIENCE: u32 = 8;
+/// What a lesson takes and what a vain comparison takes, beside what a heard document saves, roughly.
+const LESSON: u32 = 4;
+const MISS: u32 = 1;
+const SAVED: u32 = 3;
+/// What may be owed: eight lessons that came to nothing.
+const CREDIT: u32 = 8 * LESSON;
+/// So many documents that say something else than one text are usual in a row, as where calls begin.
+const USUAL: u32 = 8;
 
 #[derive(Default)]
 pub(super) struct Echo {
@@ -52,14 +59,18 @@ pub(super) struct Echo {
 struct Past {
     /// The most recently heard first.
     memories: Vec<Memory>,
-    /// The document that was parsed last in a lesson.
-    last: Option<Box<Lesson>>,
+    /// The documents that were parsed last in lessons, the newest first: what repeats may take turns.
+    lessons: [Option<Box<Lesson>>; MEMORIES],
     /// Kept for its buffers while nothing was learned.
     log: Log,
     /// The decoder's epoch that all of this is of.
     epoch: u32,
-    /// Lessons that taught nothing since one that did.
-    failures: u32,
+    /// What lessons and comparisons took that is not yet saved.
+    owed: u32,
+    /// How often more was owed than may be, since all was paid.
+    defaults: u32,
+    /// Lessons since one that was of a text.
+    others: u32,
     /// Documents to let pass before the next lesson.
     pause: u32,
 }
@@ -138,20 +149,14 @@ impl Echo {
         taken
     }
 
-    /// Whether the next document is to be parsed as a lesson. Failures make lessons rare: at most one in a thousand documents.
+    /// Whether the next document, which was not heard, is to be parsed as a lesson.
     #[inline]
     pub(super) fn learns(&mut self, frame: &Frame<'_>) -> bool {
         let long = |text: &str| text.len() > LONGEST;
         if self.off || long(frame.data) || frame.event.is_some_and(long) {
             return false;
         }
-        match &mut self.past {
-            Some(past) if past.pause > 0 => {
-                past.pause -= 1;
-                false
-            }
-            _ => true,
-        }
+        self.past.as_mut().is_none_or(|past| past.may_learn())
     }
 
     /// Parses a document as a lesson: `parse` gets a cursor that keeps a log, and a sink that listens, and tells whether the
@@ -179,51 +184,198 @@ impl Echo {
         past.log = log.into_inner();
         let same_epoch = parsed?;
         let (Listened::One(said, piece), true) = (listener.heard, same_epoch) else {
+            past.others = past.others.saturating_add(1);
+            past.pause = past.others.saturating_sub(USUAL);
             return Ok(());
         };
+        past.others = 0;
+        past.owed += LESSON;
         let Some(text) = piece.place(frame.data, &past.log) else {
             return Ok(());
         };
         let lesson = Lesson::new(frame, said, text, &past.log);
-        let last = past.last.as_deref();
-        let memory = last.and_then(|last| Memory::of(last, &lesson));
-        past.last = Some(Box::new(lesson));
-        match memory {
-            Some(memory) => {
+        // The oldest gives way, unless another has taught what it could.
+        let mut place = MEMORIES - 1;
+        for (at, one) in past.lessons.iter().enumerate() {
+            if let Some(memory) = one.as_deref().and_then(|one| Memory::of(one, &lesson)) {
                 past.log = Log::default();
-                past.failures = 0;
                 past.memories.insert(0, memory);
                 past.memories.truncate(MEMORIES);
+                place = at;
+                break;
             }
-            None => {
-                past.failures += 1;
-                // Then two lessons, as one alone teaches nothing, and a longer pause.
-                if past.failures >= PATIENCE && past.failures.is_multiple_of(2) {
-                    past.pause = 32 << ((past.failures - PATIENCE).min(12) / 2);
-                }
-            }
+        }
+        if let Some(older) = past.lessons.get_mut(..=place) {
+            older.rotate_right(1);
+        }
+        if let Some(newest) = past.lessons.first_mut() {
+            *newest = Some(Box::new(lesson));
         }
         Ok(())
     }
 }
 
 impl Past {
-    /// What was heard is asked first the next time.
+    /// What was heard is asked first the next time, and pays.
     #[inline]
     fn heard(&mut self, at: usize) {
         if at > 0 {
             self.memories.swap(0, at);
         }
+        if self.owed > 0 {
+            self.pay();
+        }
+    }
+
+    #[inline(never)]
+    fn pay(&mut self) {
+        self.owed = self.owed.saturating_sub(SAVED);
+        if self.owed == 0 {
+            self.defaults = 0;
+            // What takes turns is known now.
+            let [_, older @ ..] = &mut self.lessons;
+            older.fill_with(|| None);
+        }
+    }
+
+    /// A document was not heard: whether it may be parsed as a lesson. After every default a few may, and then, for ever longer,
+    /// none.
+    #[inline]
+    fn may_learn(&mut self) -> bool {
+        if !self.memories.is_empty() {
+            self.owed += MISS;
+        }
+        if self.owed > CREDIT {
+            self.memories.clear();
+            self.owed = CREDIT - 2 * LESSON;
+            self.pause = 32 << self.defaults.min(6);
+            self.defaults += 1;
+        }
+        let is_due = self.pause == 0;
+        self.pause = self.pause.saturating_sub(1);
+        is_due
     }
 
     /// How many memories there are of this epoch.
     #[inline]
     fn remembered(&mut self, epoch: u32) -> usize {
         if self.epoch != epoch {
-            self.memories.clear();
-            self.last = None;
-            self.epoch = epoch;
+            self.begin(epoch);
         }
         self.memories.len()
+    }
+
+    #[cold]
+    fn begin(&mut self, epoch: u32) {
+        self.memories.clear();
+        self.lessons = Default::default();
+        self.epoch = epoch;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::delta::{Delta, Fragment, TextKind};
+    use crate::json::cursor::Fault;
+    use crate::json::random;
+    use crate::wire::spoken::Spoken;
+
+    /// What became of some documents.
+    #[derive(Debug, Default)]
+    struct Became {
+        heard: usize,
+        lessons: usize,
+        spoken: Spoken,
+    }
+
+    /// Reads the member `t` as text and skips the others.
+    fn read(mut cursor: Cursor<'_>, sink: &mut dyn DeltaSink) -> Result<bool, Fault> {
+        let mut said = None;
+        cursor.members(|cursor, key| match key {
+            b"t" => cursor.text().map(|text| said = text),
+            _ => cursor.skip(),
+        })?;
+        if let Some(said) = said {
+            let (choice, kind, mut scratch) = (0, TextKind::Answer, Vec::new());
+            let text = said.fragment(&mut scratch);
+            sink.delta(&Delta::Text { choice, kind, text });
+        }
+        Ok(true)
+    }
+
+    fn become_of(documents: impl IntoIterator<Item = String>) -> Became {
+        let (mut echo, mut scratch) = (Echo::default(), Vec::new());
+        let mut became = Became::default();
+        for document in documents {
+            let frame = Frame::new(&document);
+            let sink = &mut became.spoken;
+            if echo.hear(&frame, 0, |_| true, &mut scratch, sink) {
+                became.heard += 1;
+            } else if echo.learns(&frame) {
+                became.lessons += 1;
+                assert_eq!(echo.learn(&frame, 0, sink, read), Ok(()));
+            } else {
+                assert_eq!(read(Cursor::new(&document), sink), Ok(true));
+            }
+        }
+        became
+    }
+
+    #[test]
+    fn documents_that_take_turns_are_all_known_again() {
+        let mut next = random(0x1234_5678);
+        let documents = (0..1000).map(|at| {
+            let shape = if at < 500 { at % 4 } else { next(4) };
+            format!("{{\"t\":\"piece {at}\",\"{shape}\":{}}}", next(100_000))
+        });
+        let became = become_of(documents);
+        assert_eq!((became.lessons, became.heard), (8, 992), "{became:?}");
+        assert!((0..1000).all(|at| became.spoken.0.get(at) == Some(&format!("Answer piece {at}"))));
+    }
+
+    #[test]
+    fn documents_that_are_not_known_again_are_seldom_learned_from() {
+        // No two are alike; or so many take turns that few are remembered when they come again.
+        for shapes in [usize::MAX, 1000, 100, 30] {
+            let mut next = random(0x1234_5678);
+            let documents = (0..20_000).map(|_| format!("{{\"t\":\"a\",\"{}\":0}}", next(shapes)));
+            let became = become_of(documents);
+            assert!(
+                became.lessons < 100 + became.heard / 2,
+                "{shapes} {} {}",
+                became.lessons,
+                became.heard
+            );
+        }
+    }
+
+    #[test]
+    fn what_comes_to_be_alike_is_known_again_in_the_end() {
+        let documents = (0..20_000).map(|at| {
+            let other = if at < 10_000 { at } else { 0 };
+            format!("{{\"t\":\"{at}\",\"{other}\":0}}")
+        });
+        let became = become_of(documents);
+        assert!(became.heard > 7_000, "{} {}", became.lessons, became.heard);
+    }
+
+    #[test]
+    fn a_document_that_says_two_things_is_seldom_learned_from() {
+        let twice = |mut cursor: Cursor<'_>, sink: &mut dyn DeltaSink| {
+            let (choice, kind, text) = (0, TextKind::Answer, Fragment::new("a"));
+            sink.delta(&Delta::Text { choice, kind, text });
+            sink.delta(&Delta::Usage("{}"));
+            cursor.skip().map(|()| true)
+        };
+        let (mut echo, mut spoken, frame) = (Echo::default(), Spoken::default(), Frame::new("{}"));
+        let mut lessons = 0;
+        for _ in 0..20_000 {
+            if echo.learns(&frame) {
+                lessons += 1;
+                assert_eq!(echo.learn(&frame, 0, &mut spoken, twice), Ok(()));
+            }
+        }
+        assert!((2..250).contains(&lessons), "{lessons}");
     }
 }
