@@ -208,6 +208,7 @@ fn a_long_line_that_carries_no_arguments_is_held_to_its_beginning() {
     for (format, lines) in [
         (WireFormat::OpenAiChat, format!(": {long}\n\n")),
         (WireFormat::OpenAiChat, format!("id: {long}\n")),
+        (WireFormat::OpenAiResponses, typed("response.created")),
         (WireFormat::OpenAiResponses, typed("response.in_progress")),
         (
             WireFormat::OpenAiResponses,

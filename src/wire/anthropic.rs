@@ -123,7 +123,7 @@ impl JsonDecoder for Anthropic {
     /// Recorded streams go on after an error event, and close the block that was open.
     const ERRORS_ARE_LAST: bool = false;
 
-    fn reads(kind: &str) -> bool {
+    fn reads(&self, kind: &str) -> bool {
         EventKind::of(kind).is_some()
     }
 

@@ -73,8 +73,12 @@ enum Stage {
 impl JsonDecoder for OpenAiResponses {
     const ECHOES: bool = true;
 
-    fn reads(kind: &str) -> bool {
-        EventKind::of(kind).is_some()
+    /// A response that begins may repeat a long request; it says nothing unless another one is under way.
+    fn reads(&self, kind: &str) -> bool {
+        match EventKind::of(kind) {
+            Some(EventKind::Created) => self.stage != Stage::Fresh,
+            kind => kind.is_some(),
+        }
     }
 
     fn epoch(&self) -> u32 {

@@ -23,8 +23,8 @@ pub(crate) trait JsonDecoder: Send + Sync {
     /// Whether an error event is always the last of its stream.
     const ERRORS_ARE_LAST: bool = true;
 
-    /// Whether a document whose `type` member says so may say anything.
-    fn reads(kind: &str) -> bool {
+    /// Whether a document whose `type` member says so may say anything here.
+    fn reads(&self, kind: &str) -> bool {
         let _ = kind;
         true
     }
@@ -138,7 +138,7 @@ impl<D: JsonDecoder + Default> Decoder for Json<D> {
     }
 
     fn skips(&self, beginning: &str) -> bool {
-        first_type(beginning).is_some_and(|kind| !D::reads(&kind))
+        first_type(beginning).is_some_and(|kind| !self.decoder.reads(&kind))
     }
 }
 
