@@ -185,6 +185,7 @@ impl Event<'_> {
     /// assert_eq!(calls.len(), 1);
     /// ```
     #[must_use]
+    #[inline]
     pub fn into_call(self) -> Option<ToolCall> {
         match self {
             Event::CallCompleted(call) => Some(call),
