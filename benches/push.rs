@@ -104,17 +104,21 @@ fn main() {
         }
         println!();
     }
-    println!(
-        "\ntimes the cost without the memory of the last event, shuffled members (never over 1.1)"
-    );
-    print!("{:<24}", "");
-    for provider in Provider::ALL {
-        let shape = Shape::Shuffled { bytes: bytes / 10 };
-        let on = measure(provider, shape, Chunking::Bytes(16 << 10), true).0;
-        let off = measure(provider, shape, Chunking::Bytes(16 << 10), false).0;
-        print!("{:>20.2}", on / off);
+    println!("\ntimes the cost without the memory of the last event (never over 1.1)");
+    let bytes = bytes / 10;
+    for (name, shape) in [
+        ("shuffled members", Shape::Shuffled { bytes }),
+        ("four shapes by turns", Shape::Turns { bytes }),
+    ] {
+        print!("{name:<24}");
+        for provider in Provider::ALL {
+            let on = measure(provider, shape, Chunking::Bytes(16 << 10), true).0;
+            let off = measure(provider, shape, Chunking::Bytes(16 << 10), false).0;
+            print!("{:>20.2}", on / off);
+        }
+        println!();
     }
-    println!("\n\ngrowth: exponent of the time from the first size to the last (1 is linear)");
+    println!("\ngrowth: exponent of the time from the first size to the last (1 is linear)");
     let sizes: &[usize] = if quick {
         &[10 << 10, 100 << 10]
     } else {

@@ -63,6 +63,8 @@ pub enum Shape {
     One { bytes: usize },
     /// One call; members in random order, random spaces, one unknown member an event.
     Shuffled { bytes: usize },
+    /// One call; one unknown member an event, whose name is one of four.
+    Turns { bytes: usize },
     /// One call; `\uXXXX` in keys and for non-ASCII.
     Escaped { bytes: usize },
     /// This much text, then one small call.
@@ -147,6 +149,7 @@ struct Writer {
     provider: Provider,
     random: Random,
     shuffled: bool,
+    unknown: bool,
     escaped: bool,
     body: String,
     events: usize,
@@ -194,7 +197,7 @@ impl Writer {
     }
 
     fn event(&mut self, name: Option<&str>, mut members: Vec<(&str, String)>) {
-        if self.shuffled {
+        if self.unknown {
             let key = ["x_trace", "zone", "debug", "shard"][self.random.below(4)];
             let value = format!("{}", self.random.below(100_000));
             members.push((key, value));
@@ -488,6 +491,7 @@ pub fn transcript(provider: Provider, shape: Shape) -> Transcript {
         provider,
         random: Random::new(11),
         shuffled,
+        unknown: shuffled || matches!(shape, Shape::Turns { .. }),
         escaped,
         body: String::new(),
         events: 0,
@@ -498,7 +502,9 @@ pub fn transcript(provider: Provider, shape: Shape) -> Transcript {
         Shape::Calls { calls, bytes } => (calls, bytes / calls, 1, 7),
         Shape::Wide { bytes } => (1, bytes, 500, 1500),
         Shape::One { bytes } => (1, bytes, usize::MAX / 2, usize::MAX / 2),
-        Shape::Shuffled { bytes } | Shape::Escaped { bytes } => (1, bytes, 1, 7),
+        Shape::Shuffled { bytes } | Shape::Turns { bytes } | Shape::Escaped { bytes } => {
+            (1, bytes, 1, 7)
+        }
         Shape::Text { .. } => (1, 150, 1, 7),
     };
     let mut first = 0;

@@ -20,6 +20,7 @@ use std::cell::RefCell;
 use std::ops::Range;
 
 use super::block::short_plain;
+use super::text::{hex2, simple_escape};
 pub(crate) use string::{
     Stop, Text, append_string, ascii_string, decode, join_halves, short_integer,
 };
@@ -71,6 +72,9 @@ pub(crate) struct Log {
     /// Where each integer that was read stands, without quotes, and its value.
     pub(crate) integers: Vec<(Range<usize>, i64)>,
 }
+
+/// No name that a decoder knows is longer.
+const NAME: usize = 32;
 
 /// serde_json's own limit on nesting.
 const MAX_DEPTH: u32 = 127;
@@ -141,8 +145,14 @@ impl<'a> Cursor<'a> {
             match self.plain_key() {
                 Some(key) => visit(self, key)?,
                 None => {
-                    let key = self.key()?.to_cow();
-                    visit(self, key.as_bytes())?;
+                    let mut room = [0; NAME];
+                    match self.short_key(&mut room) {
+                        Some(key) => visit(self, key)?,
+                        None => {
+                            let key = self.key()?.to_cow();
+                            visit(self, key.as_bytes())?;
+                        }
+                    }
                 }
             }
             match self.peek_token()? {
@@ -406,6 +416,30 @@ impl<'a> Cursor<'a> {
         Some(key)
     }
 
+    /// As [`plain_key`](Cursor::plain_key), with escapes that stand for ASCII, and decoded into `room`, if that is enough.
+    #[inline(never)]
+    fn short_key<'r>(&mut self, room: &'r mut [u8; NAME]) -> Option<&'r [u8]> {
+        let mut rest = self.text.as_bytes().get(self.at..)?.strip_prefix(b"\"")?;
+        let mut length = 0;
+        loop {
+            let (said, after) = match rest {
+                [b'"', b':', after @ ..] => {
+                    self.at = self.text.len() - after.len();
+                    return room.get(..length);
+                }
+                [b'\\', b'u', b'0', b'0', after @ ..] => {
+                    let byte = hex2(after).filter(u8::is_ascii)?;
+                    (byte, after.get(2..)?)
+                }
+                [b'\\', letter, after @ ..] => (simple_escape(*letter)?, after),
+                [b'"' | b'\\' | ..b' ', ..] | [] => return None,
+                [byte, after @ ..] => (*byte, after),
+            };
+            *room.get_mut(length)? = said;
+            (length, rest) = (length + 1, after);
+        }
+    }
+
     /// A member's key and its colon.
     #[inline(never)]
     fn key(&mut self) -> Step<Text<'a>> {
@@ -454,6 +488,7 @@ impl<'a> Deferred<'a> {
 #[allow(clippy::unwrap_used, clippy::indexing_slicing)]
 mod tests {
     use super::*;
+    use crate::json::random;
 
     fn check(text: &str) -> Result<(), Place> {
         let mut cursor = Cursor::new(text);
@@ -500,6 +535,50 @@ mod tests {
             assert_eq!(check(text).is_ok(), serde.is_ok(), "{text}");
             if let (Err(ours), Err(theirs)) = (check(text), serde) {
                 assert_eq!(ours.eof, theirs.is_eof(), "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn keys_are_read_as_serde_json_reads_them_however_they_are_spelled() {
+        let mut next = random(0x9E37_79B9);
+        let parts = [
+            "a",
+            "index",
+            "é",
+            " ",
+            "\\n",
+            "\\/",
+            "\\\"",
+            "\\u0061",
+            "\\u005C",
+            "\\u00e9",
+            "\\u0100",
+            "\\ud83d\\ude00",
+            "a_name_of_many_letters",
+            "\\x",
+            "\\u006",
+            "\u{1}",
+        ];
+        let rounds = if cfg!(miri) { 100 } else { 50_000 };
+        for _ in 0..rounds {
+            let key: String = (0..next(6)).map(|_| parts[next(parts.len())]).collect();
+            let colon = [":", " :", "\n: "][next(3)];
+            let document = format!("{{ \"{key}\"{colon}1}}{}", " ".repeat(next(20)));
+            let theirs = serde_json::from_str::<std::collections::BTreeMap<String, u8>>(&document);
+            let mut ours = Vec::new();
+            let mut cursor = Cursor::new(&document);
+            let read = cursor.members(|cursor, key| {
+                ours.push(key.to_owned());
+                cursor.skip()
+            });
+            assert_eq!(read.is_ok(), theirs.is_ok(), "{document}");
+            if let Ok(theirs) = theirs {
+                assert!(
+                    ours.iter().eq(theirs.keys().map(String::as_bytes)),
+                    "{document}"
+                );
+                assert_eq!(cursor.end(), Ok(()), "{document}");
             }
         }
     }

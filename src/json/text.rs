@@ -170,9 +170,14 @@ const SIMPLE_ESCAPES: [u8; 256] = {
 
 /// The unit that four digits spell.
 pub(super) fn hex4(digits: &[u8]) -> Option<u16> {
-    let digits = digits.first_chunk::<4>()?;
-    digits.iter().try_fold(0u16, |unit, digit| {
-        let value = char::from(*digit).to_digit(16)?;
-        Some((unit << 4) | u16::try_from(value).ok()?)
-    })
+    let high = hex2(digits)?;
+    let low = hex2(digits.get(2..)?)?;
+    Some(u16::from_be_bytes([high, low]))
+}
+
+/// The byte that two digits spell.
+pub(super) fn hex2(digits: &[u8]) -> Option<u8> {
+    let [high, low, ..] = digits else { return None };
+    let digit = |digit: &u8| u8::try_from(char::from(*digit).to_digit(16)?).ok();
+    Some(digit(high)? << 4 | digit(low)?)
 }

@@ -93,7 +93,7 @@ pub const fn one_call(bytes: usize) -> Shape {
     Shape::Calls { calls: 1, bytes }
 }
 
-pub const SHAPES: [(&str, Shape); 10] = [
+pub const SHAPES: [(&str, Shape); 11] = [
     ("4k", one_call(4 * KIB)),
     ("100k", one_call(100 * KIB)),
     ("1m", one_call(MIB)),
@@ -114,6 +114,7 @@ pub const SHAPES: [(&str, Shape); 10] = [
     ("wide", Shape::Wide { bytes: MIB }),
     ("one", Shape::One { bytes: MIB }),
     ("shuffled", Shape::Shuffled { bytes: MIB }),
+    ("turns", Shape::Turns { bytes: MIB }),
     ("escaped", Shape::Escaped { bytes: MIB }),
     ("text", Shape::Text { bytes: 10 * MIB }),
 ];

@@ -128,6 +128,13 @@ fn ratios() -> Vec<Ratio> {
             AtLeast([5., 8., 8.]),
         ),
         same(
+            "keys with escapes, BASE",
+            BASE,
+            "escaped",
+            "16k",
+            AtLeast([5., 8., 8.]),
+        ),
+        same(
             "no event like the last, BEST PARTS",
             BEST_PARTS,
             "shuffled",
@@ -138,6 +145,12 @@ fn ratios() -> Vec<Ratio> {
             "no event like the last, over the memory off",
             ours("shuffled", "16k"),
             Run(Who::Peer(FORGETFUL), "shuffled", "16k"),
+            AtMost([1.1; 3]),
+        ),
+        ratio(
+            "events of four shapes, over the memory off",
+            ours("turns", "16k"),
+            Run(Who::Peer(FORGETFUL), "turns", "16k"),
             AtMost([1.1; 3]),
         ),
         ratio(
