@@ -19,7 +19,7 @@ mod string;
 use std::cell::RefCell;
 use std::ops::Range;
 
-use super::block::short_plain;
+use super::block::{next_special, short_plain};
 use super::text::{hex2, simple_escape};
 pub(crate) use string::{
     Stop, Text, append_string, ascii_string, decode, join_halves, short_integer,
@@ -422,21 +422,23 @@ impl<'a> Cursor<'a> {
         let mut rest = self.text.as_bytes().get(self.at..)?.strip_prefix(b"\"")?;
         let mut length = 0;
         loop {
-            let (said, after) = match rest {
+            let (plain, special) = rest.split_at_checked(next_special(rest, 0))?;
+            let end = length + plain.len();
+            room.get_mut(length..end)?.copy_from_slice(plain);
+            let (said, after) = match special {
                 [b'"', b':', after @ ..] => {
                     self.at = self.text.len() - after.len();
-                    return room.get(..length);
+                    return room.get(..end);
                 }
                 [b'\\', b'u', b'0', b'0', after @ ..] => {
                     let byte = hex2(after).filter(u8::is_ascii)?;
                     (byte, after.get(2..)?)
                 }
                 [b'\\', letter, after @ ..] => (simple_escape(*letter)?, after),
-                [b'"' | b'\\' | ..b' ', ..] | [] => return None,
-                [byte, after @ ..] => (*byte, after),
+                _ => return None,
             };
-            *room.get_mut(length)? = said;
-            (length, rest) = (length + 1, after);
+            *room.get_mut(end)? = said;
+            (length, rest) = (end + 1, after);
         }
     }
 
