@@ -349,8 +349,8 @@ impl WireFormat {
             seen
         };
         let usual = row.framings.first().copied().unwrap_or(FramingKind::Sse);
-        // Binary frames whose first one is damaged are no text for that.
-        let is_text = !matches!(first.first(), Some(0..=8));
+        // Binary frames whose first one is damaged are no text for that; no text begins with such a byte.
+        let is_text = !matches!(first.first(), Some(0..=8 | 14..=31 | 127..=193 | 245..));
         if row.framings.contains(&seen) && (is_text || seen == usual) {
             seen
         } else {

@@ -13,7 +13,7 @@
 //! 2. The message checksum is checked before anything of the frame is given out.
 //! 3. A wrong checksum, length or header is fatal: frame boundaries cannot be trusted after it.
 //! 4. A body whose first byte is `{` cannot be a frame (it would be 2 GB long): it is an ordinary JSON error and given as
-//!    [`Origin::Bare`] at its end.
+//!    [`Origin::Unterminated`] at its end.
 //! 5. A frame of an unknown `:message-type` is skipped.
 
 use super::{FrameLimits, advance, clear, give, over_limit};
@@ -186,13 +186,13 @@ impl Aws {
     pub(super) fn finish(&mut self, sink: &mut impl FrameSink) -> Result<(), Error> {
         let held = self.carry.len();
         if self.is_json {
-            give(sink, &self.carry, None, Origin::Bare, 0);
+            give(sink, &self.carry, None, Origin::Unterminated, 0);
         }
         self.close();
         if held == 0 || self.is_json {
             return Ok(());
         }
-        let message = format!("the body ends {held} bytes into a frame");
+        let message = format!("the body ends inside a frame, of which {held} bytes came");
         Err(Error::new(ErrorKind::Truncated, self.offset, message))
     }
 }

@@ -20,7 +20,7 @@ use crate::delta::{
 use crate::framing::Frame;
 use crate::json::cursor::{Cursor, Fault, Kind, Text};
 use crate::wire::anthropic::Anthropic;
-use crate::wire::payload::{Json, JsonDecoder, report_error, report_finish};
+use crate::wire::payload::{Json, JsonDecoder, error, report_error, report_finish};
 use crate::wire::{Decoder, SERVER_TOOL_USE};
 
 pub(super) fn decoder() -> Box<dyn Decoder> {
@@ -60,6 +60,8 @@ struct Body<'a> {
     wrapped: SmallVec<[(&'static str, &'a str); 1]>,
     /// An exception that a bridge put under its name.
     exception: Option<(String, &'a str)>,
+    /// A member says that something failed.
+    failed: bool,
 }
 
 /// `start.toolUse`.
@@ -178,6 +180,8 @@ fn read_body<'a>(cursor: &mut Cursor<'a>) -> Result<Body<'a>, Fault> {
             b"stopReason" => body.reason = cursor.label()?,
             b"usage" => body.usage = Some(cursor.raw()?).filter(|usage| usage.starts_with('{')),
             b"bytes" => body.bytes = cursor.text()?,
+            b"error" => body.failed |= error(cursor)?.is_some(),
+            b"message" | b"Message" => body.failed |= cursor.label()?.is_some(),
             _ => {
                 let value = cursor.raw()?;
                 let kind = KINDS
@@ -259,6 +263,11 @@ impl Converse {
         let wrapped = std::mem::take(&mut body.wrapped);
         if wrapped.is_empty() {
             bytes = self.speak(kind.unwrap_or_default(), &body, sink);
+        }
+        // The body of an error response: what an exception's payload is, under no event's name (11.1.6).
+        let is_named = kind.is_some_and(|kind| kind != "message");
+        if body.failed && !is_named {
+            report_error(cursor.document(), None, sink);
         }
         for (kind, text) in wrapped {
             bytes = self

@@ -58,6 +58,8 @@ struct Streamed {
 }
 
 impl JsonDecoder for Gemini {
+    const ARRAYS: bool = true;
+
     fn document(
         &mut self,
         cursor: &mut Cursor<'_>,

@@ -23,6 +23,9 @@ pub(crate) trait JsonDecoder: Send + Sync {
     /// Whether an error event is always the last of its stream.
     const ERRORS_ARE_LAST: bool = true;
 
+    /// Whether the format has arrays of documents. In others an array is nothing, unless it holds an error (11.1.6).
+    const ARRAYS: bool = false;
+
     /// Whether a document whose `type` member says so may say anything here.
     fn reads(&self, kind: &str) -> bool {
         let _ = kind;
@@ -284,6 +287,11 @@ impl<D: JsonDecoder> Json<D> {
         }
         if data.trim() == "[DONE]" {
             return self.done(sink);
+        }
+        let is_array = !D::ARRAYS && data.trim_start().starts_with('[');
+        if is_array && let Some(error) = bare_error(data) {
+            self.decoder.over(false, sink);
+            return report_error(error, None, sink);
         }
         if let Err(place) = document(&mut self.decoder, Cursor::new(data), frame, sink) {
             self.several(data, place, frame, is_cut, sink);

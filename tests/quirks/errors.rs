@@ -130,6 +130,82 @@ fn a_bare_error_document_ends_the_stream() {
 }
 
 #[test]
+fn a_body_that_is_nothing_but_an_error_is_that_error_in_every_format() {
+    let error = json!({"error": {"message": "upstream gone", "code": 503}});
+    for format in WireFormat::all().chain([WireFormat::Auto]) {
+        for body in [
+            error.to_string(),
+            format!("{error}\n"),
+            format!("\n {error:#}\r\n"),
+            json!([error]).to_string(),
+            json!([null, error]).to_string(),
+        ] {
+            let run = both(format, &body);
+            assert_eq!(run.end, End::Error, "{format}: {body}");
+            says(&run, "upstream gone", Some("503"));
+        }
+    }
+    for format in SSE {
+        let run = both(format, format!("{}{DONE}", data(&json!([error]))));
+        says(&run, "upstream gone", Some("503"));
+    }
+}
+
+/// AWS answers with what an exception's payload is.
+#[cfg(feature = "bedrock")]
+#[test]
+fn the_body_of_an_error_response_of_bedrock_is_an_error() {
+    for (body, message) in [
+        (
+            "{\"message\":\"The security token is expired\"}",
+            "The security token is expired",
+        ),
+        ("\n{ \"Message\": \"not authorized\" }\n", "not authorized"),
+        ("data: {\"message\":\"slow down\"}\n\n", "slow down"),
+        (
+            "event: message\ndata: {\"error\":\"slow down\"}\n\n",
+            "slow down",
+        ),
+    ] {
+        let run = both(WireFormat::Bedrock, body);
+        assert_eq!(
+            (run.end, run.error().kind()),
+            (End::Error, ErrorKind::Provider),
+            "{body}"
+        );
+        says(&run, message, None);
+    }
+    // What an event of a name that is not known says of itself is nothing.
+    let later = "event: contentBlockAudit\ndata: {\"message\":\"no error\"}\n\n";
+    let stop = "data: {\"messageStop\":{\"stopReason\":\"end_turn\"}}\n\n";
+    assert_eq!(
+        both(WireFormat::Bedrock, format!("{later}{stop}")).end,
+        End::Clean
+    );
+}
+
+#[cfg(feature = "bedrock")]
+#[test]
+fn what_begins_as_no_text_does_is_a_damaged_frame_of_bedrock() {
+    for first in [0, 8, 14, 31, 127, 193, 245, 255] {
+        let run = both(WireFormat::Bedrock, [first; 16]);
+        assert_eq!(run.error().kind(), ErrorKind::Framing, "{first}");
+    }
+}
+
+#[test]
+fn bytes_that_are_no_text_are_not_counted_as_text() {
+    let run = chat([255; 40]);
+    assert!(
+        run.error()
+            .message()
+            .ends_with("it held the text: unreadable data"),
+        "{}",
+        run.error()
+    );
+}
+
+#[test]
 fn bare_text_is_remembered_for_the_message_of_a_truncation() {
     let run = chat(
         [

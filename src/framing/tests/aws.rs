@@ -1,6 +1,6 @@
 use super::*;
 use FramingKind::Aws;
-use Origin::{Bare, Event, Exception};
+use Origin::{Event, Exception, Unterminated};
 use aws_frames::{crc32, error, event, exception, frame, header, string_headers};
 
 /// The frame of WIRE_FORMATS 5.1, byte for byte.
@@ -275,9 +275,9 @@ fn a_payload_may_be_as_long_as_the_frame_limit() {
 }
 
 #[test]
-fn a_json_body_is_bare_text() {
+fn a_json_body_is_one_frame_at_its_end() {
     let body = "{\"message\":\"The security token is expired\"}";
-    assert_eq!(brief(&frames(Aws, body)), [(Bare, None, body)]);
+    assert_eq!(brief(&frames(Aws, body)), [(Unterminated, None, body)]);
     let (_, error) = at_every_cut_within(Aws, FrameLimits { frame: 10, ..WIDE }, body.as_bytes());
     assert_eq!(error.unwrap().0, ErrorKind::Limit);
 }

@@ -95,6 +95,7 @@ pub(crate) fn report(data: &str, code: Option<&str>, last: bool, sink: &mut dyn 
         Value::String(message) => message.clone(),
         Value::Number(number) => number.to_string(),
         _ => text("message")
+            .or_else(|| text("Message"))
             .or_else(|| text("detail"))
             .or_else(|| text("type").or_else(|| text("code")))
             .unwrap_or_else(|| said(&error.to_string()).into_owned()),
@@ -156,13 +157,17 @@ fn words(text: &str) -> Option<&str> {
 /// The words, or what there is in their place.
 fn said(text: &str) -> Cow<'_, str> {
     let text = text.trim();
+    if let Some(words) = words(text) {
+        return Cow::Borrowed(words);
+    }
     let kind = match text.as_bytes() {
         [] => return Cow::Borrowed(""),
+        // How many bytes there were cannot be told any more.
+        _ if text.contains(char::REPLACEMENT_CHARACTER) => return Cow::Borrowed("unreadable data"),
         [b'{' | b'[', ..] => "JSON",
         _ => "text",
     };
-    let bytes = || Cow::Owned(format!("{} bytes of {kind}", text.len()));
-    words(text).map_or_else(bytes, Cow::Borrowed)
+    Cow::Owned(format!("{} bytes of {kind}", text.len()))
 }
 
 /// A server's message may be a whole page of HTML.
