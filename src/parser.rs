@@ -16,7 +16,7 @@ use crate::framing::{
 };
 use crate::wire::{Decoder, WireFormat};
 
-use decoding::{Decoding, TELLING_BYTES, take, undecided};
+use decoding::{Decoding, TELLING_BYTES, take};
 
 /// Bytes of a provider's stream in, events out. No runtime, no clock, no lifetimes; `Send`, `Sync` and `Unpin`.
 ///
@@ -125,10 +125,9 @@ impl ToolCallParser {
         };
         ToolCallParser::wire(
             asked,
-            format.decoder().map(|decoder| Decoding::Decoding {
-                format: Some(format),
-                decoder,
-            }),
+            format
+                .decoder()
+                .map(|decoder| Decoding::named(Some(format), decoder)),
             config,
         )
     }
@@ -194,10 +193,7 @@ impl ToolCallParser {
         };
         ToolCallParser::wire(
             asked,
-            Some(Decoding::Decoding {
-                format: None,
-                decoder: Box::new(decoder),
-            }),
+            Some(Decoding::named(None, Box::new(decoder))),
             Arc::new(config),
         )
     }
@@ -380,12 +376,10 @@ impl ToolCallParser {
     /// ```
     pub fn reset(&mut self) {
         self.accumulator.reset();
-        match &mut self.decoding {
-            _ if self.asked.format == Some(WireFormat::Auto) => {
-                self.decoding = Decoding::detecting()
-            }
-            Decoding::Decoding { decoder, .. } => decoder.reset(),
-            Decoding::Detecting { .. } => self.decoding = Decoding::detecting(),
+        if self.asked.format == Some(WireFormat::Auto) {
+            self.decoding = Decoding::detecting();
+        } else {
+            self.decoding.reset();
         }
         let limits = self.limits();
         match (&mut self.framing, self.asked.framing) {
@@ -545,13 +539,9 @@ impl ToolCallParser {
         if let Err(error) = framing.finish(&mut reader) {
             return self.accumulator.abort(error);
         }
-        let (decoding, accumulator) = (&mut self.decoding, &mut self.accumulator);
-        accumulator.at(framing.offset());
-        match decoding {
-            Decoding::Decoding { decoder, .. } => decoder.finish(accumulator),
-            Decoding::Detecting { kept, .. } => undecided(std::mem::take(kept), accumulator),
-        }
-        accumulator.finish();
+        self.accumulator.at(framing.offset());
+        self.decoding.finish(&mut self.accumulator);
+        self.accumulator.finish();
     }
 }
 
@@ -591,7 +581,9 @@ impl FrameSink for Reader<'_> {
     #[inline]
     fn whole(&mut self, frame: Frame<'_>) -> bool {
         match self.decoding {
-            Decoding::Decoding { decoder, .. } if !self.accumulator.is_over() => {
+            Decoding::Decoding { decoder, doubt, .. }
+                if doubt.is_settled() && !self.accumulator.is_over() =>
+            {
                 self.accumulator.at(frame.offset);
                 decoder.whole(frame, self.accumulator)
             }

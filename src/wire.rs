@@ -8,6 +8,7 @@ mod anthropic;
 mod bedrock;
 mod cohere;
 mod detect;
+mod doubt;
 mod echo;
 mod gemini;
 mod gemini_interactions;
@@ -24,6 +25,7 @@ use crate::delta::{Delta, DeltaSink};
 use crate::framing::{Frame, FramingKind};
 
 pub(crate) use detect::{Detector, Verdict};
+pub(crate) use doubt::Doubt;
 pub(crate) use openai_responses::executor_of as responses_executor;
 
 /// The type of a block whose call the provider runs, on two wires and in their histories.
@@ -356,6 +358,11 @@ impl WireFormat {
         } else {
             usual
         }
+    }
+
+    /// Whether the decoder of this format reads what is told to be of `other`.
+    pub(crate) fn reads(self, other: WireFormat) -> bool {
+        self == other || (self, other) == (WireFormat::Mistral, WireFormat::OpenAiChat)
     }
 
     /// Whether the framing is known without looking at the body.

@@ -3,7 +3,7 @@
 use crate::accumulate::Accumulator;
 use crate::error::{Error, ErrorKind};
 use crate::framing::{Frame, Origin};
-use crate::wire::{Decoder, Detector, Verdict, WireFormat, error_decoder, known_names};
+use crate::wire::{Decoder, Detector, Doubt, Verdict, WireFormat, error_decoder, known_names};
 
 /// ```text
 ///   Detecting ── a telling frame ──▶ Decoding
@@ -18,6 +18,7 @@ pub(super) enum Decoding {
     Decoding {
         format: Option<WireFormat>,
         decoder: Box<dyn Decoder>,
+        doubt: Doubt,
     },
 }
 
@@ -35,9 +36,13 @@ pub(super) fn take(frame: Frame<'_>, decoding: &mut Decoding, accumulator: &mut 
         return;
     }
     match decoding {
-        Decoding::Decoding { decoder, .. } => {
+        Decoding::Decoding { decoder, doubt, .. } => {
             accumulator.at(frame.offset);
-            decoder.decode(frame, accumulator);
+            if doubt.is_settled() {
+                decoder.decode(frame, accumulator);
+            } else {
+                doubt.decode(frame, &mut **decoder, accumulator);
+            }
         }
         Decoding::Detecting { .. } => detect(frame, decoding, accumulator),
     }
@@ -66,6 +71,7 @@ fn detect(frame: Frame<'_>, decoding: &mut Decoding, accumulator: &mut Accumulat
             *decoding = Decoding::Decoding {
                 format: Some(format),
                 decoder,
+                doubt: Doubt::Settled,
             };
             for frame in &kept {
                 take(frame.frame(), decoding, accumulator);
@@ -93,7 +99,7 @@ pub(super) const TELLING_BYTES: usize = 16;
 const UNDECIDED_BYTES: usize = 1 << 20;
 
 /// The body's format cannot be told. A provider's error is one in any format; anything else is said to be unknown.
-pub(super) fn undecided(kept: Vec<Kept>, accumulator: &mut Accumulator) {
+fn undecided(kept: Vec<Kept>, accumulator: &mut Accumulator) {
     let mut decoder = error_decoder();
     for frame in &kept {
         accumulator.at(frame.frame.offset);
@@ -115,6 +121,43 @@ pub(super) fn undecided(kept: Vec<Kept>, accumulator: &mut Accumulator) {
 }
 
 impl Decoding {
+    /// A decoder that was asked for, of this format or of none that has a name.
+    pub(super) fn named(format: Option<WireFormat>, decoder: Box<dyn Decoder>) -> Self {
+        Decoding::Decoding {
+            doubt: Doubt::of(format),
+            format,
+            decoder,
+        }
+    }
+
+    /// Another body of the same format begins.
+    pub(super) fn reset(&mut self) {
+        match self {
+            Decoding::Decoding {
+                format,
+                decoder,
+                doubt,
+            } => {
+                decoder.reset();
+                *doubt = Doubt::of(*format);
+            }
+            Decoding::Detecting { .. } => *self = Decoding::detecting(),
+        }
+    }
+
+    /// The body ended.
+    pub(super) fn finish(&mut self, accumulator: &mut Accumulator) {
+        match self {
+            Decoding::Decoding { decoder, doubt, .. } => {
+                decoder.finish(accumulator);
+                if let Some((offset, message)) = doubt.problem() {
+                    accumulator.abort(Error::new(ErrorKind::Undecodable, offset, message));
+                }
+            }
+            Decoding::Detecting { kept, .. } => undecided(std::mem::take(kept), accumulator),
+        }
+    }
+
     pub(super) fn detecting() -> Self {
         Decoding::Detecting {
             detector: Detector::default(),

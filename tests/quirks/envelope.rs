@@ -1,10 +1,12 @@
 //! WIRE_FORMATS 9.6: what is around the calls.
 
-use callstitch::{CallState, ErrorKind, ToolCallParser, ToolKind, WireFormat};
+use callstitch::{CallState, End, ErrorKind, ToolCallParser, ToolKind, WireFormat};
 use serde_json::{Value, json};
 
 use super::support::run::{Gathering, Seen, both};
-use super::support::wire::{DONE, calls, choices, data, delta, finished as body, opening, reason};
+use super::support::wire::{
+    DONE, calls, choices, data, delta, finished as body, message, opening, reason,
+};
 use super::{chat, finished};
 
 fn whole() -> String {
@@ -310,4 +312,65 @@ fn bedrocks_events_are_read_from_bridges_and_logs() {
         b"\0\0\0\x50\0\0\0\x20\0\0\0\0 and so on",
     );
     assert_eq!(run.error().kind(), ErrorKind::Framing);
+}
+
+#[test]
+fn a_body_of_another_format_than_the_named_one_is_no_answer_without_calls() {
+    let recorded = |name: &str| {
+        let path = format!("{}/tests/streams/{name}", env!("CARGO_MANIFEST_DIR"));
+        std::fs::read_to_string(path).unwrap()
+    };
+    for (format, name) in [
+        (WireFormat::OpenAiChat, "openai-chat/one-call.sse"),
+        (WireFormat::OpenAiResponses, "openai-responses/one_call.sse"),
+        (WireFormat::Anthropic, "anthropic/one-call-after-text.sse"),
+        (WireFormat::Gemini, "gemini/one-call.sse"),
+        (
+            WireFormat::GeminiInteractions,
+            "gemini-interactions/one-call.sse",
+        ),
+        (WireFormat::Cohere, "cohere/one-call.sse"),
+    ] {
+        let body = format!(
+            ": ping\n\ndata: {{\"type\":\"ping\"}}\n\n{}",
+            recorded(name)
+        );
+        for named in WireFormat::all() {
+            for end in ["", DONE] {
+                let run = both(named, format!("{body}{end}"));
+                let reads = named == format
+                    || (named, format) == (WireFormat::Mistral, WireFormat::OpenAiChat);
+                assert_eq!(
+                    (run.calls.len(), run.end == End::Clean),
+                    (usize::from(reads), reads),
+                    "{format} as {named}"
+                );
+                if !reads && named != WireFormat::Ollama {
+                    let error = run.error();
+                    assert_eq!(
+                        (error.kind(), error.offset()),
+                        (ErrorKind::Undecodable, 31),
+                        "{error}"
+                    );
+                    let said = format!("the body is of the format {format}, not of {named}");
+                    assert_eq!(error.message(), said);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_foreign_event_before_an_answer_is_nothing() {
+    let foreign = data(&json!({"type": "message_start", "message": {}}));
+    finished(&[foreign, whole()]).assert_whole(&[tide()]);
+    // Nor does a body tell of the next one.
+    let mut parser = ToolCallParser::new(WireFormat::OpenAiChat);
+    parser
+        .push(message("end_turn", &[]).as_bytes())
+        .for_each(drop);
+    assert!(parser.finish().any(|event| event.is_err()));
+    parser.reset();
+    parser.push(DONE.as_bytes()).for_each(drop);
+    assert!(parser.finish().next().is_none());
 }
