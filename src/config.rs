@@ -237,7 +237,8 @@ impl Config {
         self
     }
 
-    /// The highest choice index plus one. Default 128, as openai-node has it.
+    /// The highest choice index plus one, of a call and of a finish reason. Default 128, as openai-node has it. Text of a higher
+    /// one is told as any other: nothing is held of it.
     ///
     /// # Examples
     ///

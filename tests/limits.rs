@@ -278,12 +278,14 @@ fn max_name_bytes_bounds_names_and_ids() {
         );
     }
     for body in [named(&long(21), "call_1"), named("now", &long(21))] {
-        stops(
+        let run = stops(
             |config| config.max_name_bytes(20),
             &body,
             "max_name_bytes",
             whole().len(),
         );
+        // A call that cannot be told is none: it did not start.
+        assert_eq!(run.calls.len(), 1);
     }
     // A name in pieces is one name.
     let name = |name: &str| {

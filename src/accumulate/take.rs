@@ -72,6 +72,10 @@ impl Accumulator {
         {
             return self.limit("max_index", usize::try_from(max).unwrap_or(usize::MAX));
         }
+        let longest = self.config.max_name_bytes;
+        if routed.place != Place::Nowhere && has_longer(&delta, longest) {
+            return self.limit("max_name_bytes", longest);
+        }
         let (slot, opened) = match routed.place {
             Place::Slot(slot) => (slot, false),
             Place::New => match self.open(&delta) {
@@ -174,17 +178,6 @@ impl Accumulator {
 
     /// Gives a delta to its call and says what became known.
     pub(super) fn take(&mut self, delta: &CallDelta<'_>, at: SlotId) {
-        let limit = self.config.max_name_bytes;
-        let long = |text: Option<&str>| text.is_some_and(|text| text.len() > limit);
-        if long(delta.name)
-            || long(delta.key.id)
-            || long(delta.key.item_id)
-            || long(delta.server_name)
-            || long(delta.status)
-            || long(delta.kind.map(ToolKind::as_str))
-        {
-            return self.limit("max_name_bytes", limit);
-        }
         let Some(slot) = self.calls.get(at) else {
             let late = matches!(delta.arguments, ArgumentsPart::Fragment(fragment) if !fragment.text.is_empty());
             if late
@@ -246,8 +239,9 @@ impl Accumulator {
         {
             return self.arguments_limit(largest);
         }
-        if name_length > limit {
-            return self.limit("max_name_bytes", limit);
+        let longest = self.config.max_name_bytes;
+        if name_length > longest {
+            return self.limit("max_name_bytes", longest);
         }
         self.say(at);
     }
@@ -314,6 +308,19 @@ impl Accumulator {
             }
         }
     }
+}
+
+/// Whether something that names the call or a part of it is longer than this.
+fn has_longer(delta: &CallDelta<'_>, limit: usize) -> bool {
+    let names = [
+        delta.name,
+        delta.key.id,
+        delta.key.item_id,
+        delta.server_name,
+        delta.status,
+        delta.kind.map(ToolKind::as_str),
+    ];
+    names.into_iter().flatten().any(|name| name.len() > limit)
 }
 
 #[cfg(test)]
