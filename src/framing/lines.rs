@@ -120,7 +120,9 @@ impl Lines {
     /// Keeps the beginning of a line; `end` is the offset behind it.
     fn carry_on(&mut self, part: &[u8], end: u64) -> Result<(), Error> {
         let len = self.carry.len() + part.len();
-        if len > self.limits.line {
+        let last = part.last().or(self.carry.last());
+        // What may be the CR of a CRLF is no part of the line until something else follows it.
+        if len - usize::from(last == Some(&b'\r')) > self.limits.line {
             let limit = self.limits.line;
             return Err(over_limit(
                 "a line",
@@ -134,7 +136,7 @@ impl Lines {
 
     /// Takes one line without its LF, at this offset.
     fn line(&mut self, line: &[u8], at: u64, sink: &mut impl FrameSink) -> Result<(), Error> {
-        if line.len() > self.limits.line {
+        if line.strip_suffix(b"\r").unwrap_or(line).len() > self.limits.line {
             return Err(over_limit(
                 "a line",
                 self.limits.line,

@@ -43,7 +43,10 @@ fn a_line_may_be_as_long_as_its_limit() {
     bounded(Sse, line, 11, "data: a\n\ndata: 12345", 2);
     bounded(Sse, line, 11, ": 123456789\n\ndata: a\n\n", 1);
     bounded(Lines, line, 7, "{\"a\":1}\n{\"a\":2}\n", 2);
+    bounded(Lines, line, 7, "{\"a\":1}\r\n{\"a\":2}\r\n", 2);
     bounded(Lines, line, 7, "{}\n{\"a\":2}", 2);
+    bounded(Lines, line, 7, "{}\r\n{\"a\":2}\r", 2);
+    bounded(Lines, line, 8, "{}\r\n{\"a\":\r2}\r\n", 2);
     bounded(JsonArray, line, 4, "[{}\noops\n{}]", 3);
 }
 
