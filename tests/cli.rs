@@ -395,6 +395,24 @@ fn one_argument_text_is_read_from_a_file_or_from_standard_input() {
     );
 }
 
+#[test]
+fn bytes_that_are_no_text_are_not_replaced_in_silence() {
+    let ran = run(&["arguments"], b"{\"a\":\"\xff\"}");
+    assert_eq!(
+        (ran.code, &ran.lines()[0]["arguments"]),
+        (0, &json!({"a": "\u{fffd}"}))
+    );
+    assert_eq!(ran.err.lines().count(), 1, "{}", ran.err);
+    assert!(ran.err.contains("UTF-8"), "{}", ran.err);
+}
+
+#[test]
+fn call_lines_may_begin_with_a_bom_and_end_with_crlf() {
+    let lines = "\u{feff}{\"id\":\"c\",\"name\":\"t\"}\r\n{\"id\":\"d\",\"name\":\"t\"}\r\n";
+    let ran = run(&["history", "--to", "anthropic"], lines.as_bytes());
+    assert_eq!((ran.code, ran.lines().len(), ran.err.as_str()), (0, 2, ""));
+}
+
 // --- what cannot be done -------------------------------------------------------------------------------------------------
 
 #[test]
@@ -470,6 +488,16 @@ fn bad_usage_answers_2_in_one_line() {
     }
     let ran = run(&["--format", "smoke-signals"], b"");
     assert!(ran.err.contains("smoke-signals") && ran.err.contains("gemini-interactions"));
+    // Of one file too many it is said that it is one, and of a subcommand where it stands.
+    for arguments in [&["one", "two"][..], &["--json", "calls", "two"]] {
+        let ran = run(arguments, b"");
+        assert_eq!((ran.code, ran.out.as_str()), (2, ""));
+        assert!(
+            ran.err.contains("'two'") && ran.err.contains("one file"),
+            "{}",
+            ran.err
+        );
+    }
 }
 
 #[test]

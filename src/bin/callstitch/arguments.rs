@@ -1,5 +1,6 @@
 //! `callstitch arguments`: one argument text, what it is, and what was done to it.
 
+use std::borrow::Cow;
 use std::io::{self, IsTerminal, Read, Write};
 
 use callstitch::{Arguments, ArgumentsState, Settling};
@@ -30,7 +31,11 @@ pub(crate) fn run(args: &ArgumentsArgs) -> io::Result<u8> {
         repair: args.repair.into(),
         ..Settling::default()
     };
-    let arguments = Arguments::settle(String::from_utf8_lossy(&bytes).into_owned(), &settling);
+    let sent = String::from_utf8_lossy(&bytes);
+    if matches!(sent, Cow::Owned(_)) {
+        complain(&"bytes that are not UTF-8 were replaced by U+FFFD");
+    }
+    let arguments = Arguments::settle(sent.into_owned(), &settling);
     let mut out = io::stdout().lock();
     if out.is_terminal() && !args.json {
         Screen::new(out, colour(), false).draw(lines(&arguments), Vec::new())?;

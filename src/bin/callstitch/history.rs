@@ -20,10 +20,12 @@ pub(crate) fn run(args: &HistoryArgs) -> io::Result<u8> {
     for (line, at) in BufReader::new(open(file)?).lines().zip(1..) {
         let unreadable = |error: io::Error| unreadable_at(file, at, &error);
         let line = line.map_err(unreadable)?;
+        // Some shells begin every file that they write with a BOM.
+        let line = line.strip_prefix('\u{feff}').unwrap_or(&line);
         if line.trim().is_empty() {
             continue;
         }
-        let members = members(&line).map_err(|error| unreadable(error.into()))?;
+        let members = members(line).map_err(|error| unreadable(error.into()))?;
         if members.contains_key("end") {
             continue;
         }

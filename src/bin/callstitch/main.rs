@@ -22,6 +22,7 @@ use std::process::ExitCode;
 
 use callstitch::history::HistoryFormat;
 use callstitch::{RepairLevel, WireFormat};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
@@ -219,6 +220,15 @@ fn usage(error: &clap::Error) -> ExitCode {
         // The reader may be gone here too.
         let _ = error.print();
         return ExitCode::from(exit::CLEAN);
+    }
+    if let (ErrorKind::ArgumentConflict, Some(ContextValue::String(extra))) =
+        (error.kind(), error.get(ContextKind::InvalidSubcommand))
+    {
+        // Where a subcommand could stand, clap takes a second file for one.
+        complain(&format_args!(
+            "unexpected argument '{extra}': one file is read, and options stand after a subcommand"
+        ));
+        return ExitCode::from(exit::USAGE);
     }
     let text = error.render().to_string();
     let lines: Vec<&str> = text
