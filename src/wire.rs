@@ -27,6 +27,7 @@ use crate::framing::{Frame, FramingKind};
 pub(crate) use detect::{Detector, Verdict};
 pub(crate) use doubt::Doubt;
 pub(crate) use openai_responses::executor_of as responses_executor;
+pub(crate) use payload::is_document;
 
 /// The type of a block whose call the provider runs, on two wires and in their histories.
 pub(crate) const SERVER_TOOL_USE: &str = "server_tool_use";

@@ -3,7 +3,9 @@
 use crate::accumulate::Accumulator;
 use crate::error::{Error, ErrorKind};
 use crate::framing::{Frame, Origin};
-use crate::wire::{Decoder, Detector, Doubt, Verdict, WireFormat, error_decoder, known_names};
+use crate::wire::{
+    Decoder, Detector, Doubt, Verdict, WireFormat, error_decoder, is_document, known_names,
+};
 
 /// ```text
 ///   Detecting ── a telling frame ──▶ Decoding
@@ -100,24 +102,29 @@ const UNDECIDED_BYTES: usize = 1 << 20;
 
 /// The body's format cannot be told. A provider's error is one in any format; anything else is said to be unknown.
 fn undecided(kept: Vec<Kept>, accumulator: &mut Accumulator) {
-    let mut decoder = error_decoder();
+    let (mut decoder, end) = (error_decoder(), accumulator.offset());
     for frame in &kept {
         accumulator.at(frame.frame.offset);
         decoder.decode(frame.frame(), accumulator);
     }
-    // A body that is empty, or ends inside its first event, is a truncated one, of whatever format.
-    let is_cut = |kept: &Kept| kept.frame.origin == Origin::Unterminated;
-    if !accumulator.is_over() && !kept.iter().all(is_cut) {
-        let message = format!(
-            "the body is of no wire format known here; known are {}",
-            known_names()
-        );
-        accumulator.abort(Error::new(
-            ErrorKind::UnknownFormat,
-            accumulator.offset(),
-            message,
-        ));
+    if accumulator.is_over() {
+        return;
     }
+    // A body that is empty, or ends inside its first event, is a truncated one, of whatever format.
+    let is_cut =
+        |kept: &Kept| kept.frame.origin == Origin::Unterminated && !is_document(&kept.data);
+    if kept.iter().all(is_cut) {
+        return accumulator.at(end);
+    }
+    let message = format!(
+        "the body is of no wire format known here; known are {}",
+        known_names()
+    );
+    accumulator.abort(Error::new(
+        ErrorKind::UnknownFormat,
+        accumulator.offset(),
+        message,
+    ));
 }
 
 impl Decoding {

@@ -409,6 +409,12 @@ impl<'a> Iterator for Documents<'a> {
     }
 }
 
+/// Whether data is one JSON document, whole.
+pub(crate) fn is_document(data: &str) -> bool {
+    let mut documents = Documents::values(data);
+    matches!(documents.next(), Some(Some(_))) && documents.next().is_none()
+}
+
 /// The raw text of an `error` member; `None` where it says nothing, as gateways that send every member do.
 #[inline]
 pub(crate) fn error<'a>(cursor: &mut Cursor<'a>) -> Result<Option<&'a str>, Fault> {

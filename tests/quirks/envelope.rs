@@ -374,3 +374,27 @@ fn a_foreign_event_before_an_answer_is_nothing() {
     parser.push(DONE.as_bytes()).for_each(drop);
     assert!(parser.finish().next().is_none());
 }
+
+#[test]
+fn one_whole_document_of_no_format_is_no_truncation() {
+    for body in [
+        "{\"detail\":\"Not Found\"}",
+        "data: {\"detail\":\"Not Found\"}",
+    ] {
+        for end in ["", "\n", "\n\n"] {
+            let run = both(WireFormat::Auto, format!("{body}{end}"));
+            assert_eq!(
+                run.error().kind(),
+                ErrorKind::UnknownFormat,
+                "{body:?}{end:?}"
+            );
+        }
+        let cut = &body[..body.len() - 3];
+        let run = both(WireFormat::Auto, cut);
+        assert_eq!(
+            (run.end, run.error().kind()),
+            (End::Truncated, ErrorKind::Truncated)
+        );
+        assert_eq!(run.error().offset(), cut.len() as u64);
+    }
+}
