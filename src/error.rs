@@ -52,7 +52,8 @@ pub enum ErrorKind {
     Transport,
     /// The provider reported an error inside the stream. [`Error::code`] holds its code where it sent one.
     Provider,
-    /// At least one event could not be decoded, so text is missing from the stream.
+    /// At least one event could not be decoded, so text is missing from the stream; or the body is of another wire format than
+    /// the one that was named, and said nothing in that.
     Undecodable,
     /// A binary frame failed its checks; frame boundaries cannot be trusted after it.
     Framing,
