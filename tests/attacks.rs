@@ -112,6 +112,9 @@ fn attacks() -> Vec<Attack> {
         attack("one-byte data lines of one event", OpenAiChat, "", |_| {
             "data:\n".into()
         }),
+        attack("one-byte data lines of no format", Auto, "", |_| {
+            "data:\n".into()
+        }),
         attack("event fields of one event", OpenAiChat, "", |n| {
             format!("event: {n}\n")
         }),

@@ -359,7 +359,9 @@ impl<'a> Iterator for Parts<'a> {
         if self.0.is_empty() {
             return None;
         }
-        let is_document = self.0.trim_start().starts_with(['{', '[']);
+        // Of this line alone: what looked further would read blank lines again and again.
+        let space = |c: char| c.is_whitespace() && c != '\n';
+        let is_document = self.0.trim_start_matches(space).starts_with(['{', '[']);
         let (mut depth, mut in_string, mut after_backslash) = (0usize, false, false);
         let end = self.0.bytes().position(|byte| {
             match byte {
