@@ -618,6 +618,9 @@ fn what_is_cut_stays_cut_whatever_else_is_mended() {
         ("{}{\"a\":\"x", json!({"a": "x"})),
         ("null{\"a\":[1,", json!({"a": [1]})),
         ("\"{'a':'x", json!({"a": "x"})),
+        ("\"{'a':'x\\ud83d", json!({"a": "x"})),
+        ("\"{'a':'x\\ud83d\\u", json!({"a": "x"})),
+        ("<t>\"{\\\"a\\\":\\\"x\\ud83d", json!({"a": "x"})),
         ("\"{\n\\\"a\\\":1}", json!({"a": 1})), // the string around it never closed
         ("```\n{\"a\":\"x\"}", json!({"a": "x"})),
         ("{\"a\":\"x\ny\"", json!({"a": "x\ny"})),

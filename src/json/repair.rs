@@ -466,7 +466,8 @@ fn unescape(text: &str) -> (String, Option<usize>) {
                 Escape::High(unit) => {
                     high = unit;
                     at += super::text::UNICODE_ESCAPE;
-                    if bytes.get(at) != Some(&b'\\') {
+                    // At the end of the text its other half may be what was cut.
+                    if bytes.get(at).is_some_and(|byte| *byte != b'\\') {
                         high = 0;
                         out.push('\u{FFFD}');
                     }
