@@ -669,6 +669,22 @@ fn a_missing_last_brace_is_added_only_where_the_turn_ended_and_the_text_is_no_js
 }
 
 #[test]
+fn a_missing_quote_of_a_key_is_guessed_only_where_the_turn_ended() {
+    // Of a turn that did not end, the same text is the beginning of `{"a:1}b":2}`.
+    let settle = |blank| {
+        let repair = RepairLevel::Guess;
+        let settling = Settling {
+            repair,
+            blank,
+            ..Settling::default()
+        };
+        Arguments::settle("{\"a:1}".into(), &settling).state()
+    };
+    assert_eq!(settle(Blank::Object), ArgumentsState::Repaired);
+    assert_eq!(settle(Blank::Cut), ArgumentsState::Truncated);
+}
+
+#[test]
 fn no_prefix_of_a_repairable_text_is_usable_without_a_terminal_signal() {
     let mut prefixes = 0;
     for text in [

@@ -173,7 +173,10 @@ impl Arguments {
         {
             return Self::blank(text, settling.blank);
         }
-        let guess_key = settling.repair == RepairLevel::Guess && ended.in_key;
+        // A turn that did not end by itself cuts keys; of one that did, the quote may be what is missing.
+        let guess_key = settling.repair == RepairLevel::Guess
+            && settling.blank == Blank::Object
+            && ended.in_key;
         match ended.end {
             End::Whole if ended.wrapped => {
                 let at = text.find('"').unwrap_or(0);
