@@ -685,6 +685,25 @@ fn a_missing_quote_of_a_key_is_guessed_only_where_the_turn_ended() {
 }
 
 #[test]
+fn a_mark_after_the_object_may_be_begun_only() {
+    for mark in ["</tool_call>", "<|im_end|>", "<｜tool▁call▁end｜>", "\n```"] {
+        for (at, _) in mark.char_indices() {
+            let text = format!("{{\"a\":1}}{}", &mark[..at]);
+            let settled = settle(&text, RepairLevel::Lossless);
+            assert_eq!(
+                settled.map().into_owned(),
+                json!({"a": 1}).as_object().unwrap().clone()
+            );
+            assert!(settled.is_usable(), "{text}");
+        }
+    }
+    for tail in ["< 2", "<b c", "<{", "<[1", "<\"", "<=>\"b\":2}"] {
+        let text = format!("{{\"a\":1}}{tail}");
+        expect(RepairLevel::Lossless, &[(&text, None)]);
+    }
+}
+
+#[test]
 fn no_prefix_of_a_repairable_text_is_usable_without_a_terminal_signal() {
     let mut prefixes = 0;
     for text in [

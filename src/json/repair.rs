@@ -9,6 +9,7 @@ mod body;
 mod envelope;
 mod prose;
 mod strings;
+mod tags;
 mod values;
 
 use super::text::{Escape, escape, simple_escape};

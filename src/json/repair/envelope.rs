@@ -3,6 +3,10 @@
 use super::super::recover::WrapperOffsets;
 use super::super::{is_space, trim};
 use super::prose::{Lead, Marks, ends_line, has_html_escape, is_name, is_prose, lead};
+use super::tags::{
+    begun_tag_length, closes_thought, fence_length, header_length, is_parameter, tag_length,
+    thought_length,
+};
 use super::values::spelled;
 use super::{
     Mended, Reach, Refused, Repair, RepairKind, Rewriter, comment_length, is_odd_space, unescape,
@@ -23,9 +27,6 @@ struct Before {
     call: bool,
     quote: Option<u8>,
 }
-
-/// The longest tag or control token that is taken for one.
-const TAG_BYTES: usize = 128;
 
 impl Rewriter<'_> {
     /// Rewrites the whole text. With it, whether the text ended inside a key.
@@ -244,13 +245,18 @@ impl Rewriter<'_> {
             } else if let Some(length) = fence_length(rest) {
                 self.note(RepairKind::Fence, at);
                 self.at += length;
-            } else if let Some(length) = tag_length(rest).filter(|_| !is_parameter(rest)) {
+            } else if let Some(length) = tag_length(rest)
+                .filter(|_| !is_parameter(rest))
+                .or_else(|| begun_tag_length(rest))
+            {
                 self.note(RepairKind::ControlToken, at);
                 self.at += length;
             } else if matches!(byte, b',' | b';') {
                 self.note(RepairKind::TrailingPunctuation, at);
                 self.at += 1;
-            } else if matches!(byte, b'}' | b']' | b')') || matches!(trim(rest), "\"" | "'" | "`") {
+            } else if matches!(byte, b'}' | b']' | b')')
+                || matches!(trim(rest), "\"" | "'" | "`" | "``")
+            {
                 if self.body.wrong_closer || inside || listed {
                     return Err(Refused);
                 }
@@ -386,90 +392,4 @@ fn opens_around(text: &str) -> bool {
             .trim_start_matches([' ', '\t', '\n', '\r'])
             .starts_with('{')
     })
-}
-
-/// The tags around what a model thought before it called.
-const THOUGHTS: [&str; 6] = [
-    "think>",
-    "thinking>",
-    "thought>",
-    "reasoning>",
-    "analysis>",
-    "scratchpad>",
-];
-
-/// The length of the thought that the text begins with, whatever stands in it; one that does not end is refused.
-fn thought_length(text: &str) -> Option<Result<usize, Refused>> {
-    let inside = text.strip_prefix('<')?;
-    let tag = THOUGHTS.iter().find(|tag| inside.starts_with(**tag))?;
-    let end = memchr::memmem::find(text.as_bytes(), format!("</{tag}").as_bytes());
-    Some(end.map(|end| end + "</".len() + tag.len()).ok_or(Refused))
-}
-
-/// Whether the closing tag here ends what a model thought before it called.
-fn closes_thought(text: &str) -> bool {
-    let closed = text.strip_prefix("</");
-    closed.is_some_and(|text| THOUGHTS.iter().any(|tag| text.starts_with(tag)))
-}
-
-/// Whether the tag here is around one of several arguments.
-fn is_parameter(text: &str) -> bool {
-    let name = text.trim_start_matches(['<', '/']);
-    let rest = name
-        .strip_prefix("parameter")
-        .or_else(|| name.strip_prefix("param"));
-    rest.is_some_and(|rest| rest.starts_with(['=', ' '])) || name.starts_with("arg_")
-}
-
-/// The length of what stands between a control token and the next one, `<|channel|>commentary to=functions.f <|message|>`: it
-/// names the recipient.
-fn header_length(token: &str, after: &str) -> usize {
-    let end = || after.as_bytes().get(..after.len().min(TAG_BYTES));
-    let end = end().and_then(|head| memchr::memmem::find(head, b"<|"));
-    let header = end.and_then(|end| after.get(..end));
-    header
-        .filter(|header| {
-            token.starts_with("<|") && !header.contains(['{', '}', '[', ']', '"', '\n'])
-        })
-        .map_or(0, str::len)
-}
-
-/// The length of a fence and its language word.
-fn fence_length(text: &str) -> Option<usize> {
-    let marks = text.len() - text.trim_start_matches('`').len();
-    let marks = if marks >= 3 {
-        marks
-    } else {
-        text.len() - text.trim_start_matches('~').len()
-    };
-    if marks < 3 {
-        return None;
-    }
-    let rest = text.get(marks..)?;
-    let word = rest
-        .find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '+' | '-' | '.')))
-        .unwrap_or(rest.len());
-    Some(marks + word)
-}
-
-/// The length of a tag `<…>`, or of a control token `[NAME]` in capitals.
-fn tag_length(text: &str) -> Option<usize> {
-    let end = text
-        .char_indices()
-        .map(|(at, _)| at)
-        .find(|at| *at >= TAG_BYTES);
-    let head = end.and_then(|end| text.get(..end)).unwrap_or(text);
-    if text.starts_with('<') {
-        let end = head.find('>')?;
-        let inside = head.get(1..end)?;
-        return (!inside.is_empty() && !inside.contains(['\n', '{', '<'])).then_some(end + 1);
-    }
-    let inside = head.strip_prefix('[')?;
-    let end = inside.find(']')?;
-    let name = inside.get(..end)?;
-    let capitals = !name.is_empty()
-        && name
-            .bytes()
-            .all(|byte| byte.is_ascii_uppercase() || matches!(byte, b'_' | b'/'));
-    capitals.then_some(end + 2)
 }
