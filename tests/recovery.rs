@@ -685,6 +685,42 @@ fn a_missing_quote_of_a_key_is_guessed_only_where_the_turn_ended() {
 }
 
 #[test]
+fn what_stands_around_an_object_may_stand_around_the_string_that_holds_it() {
+    let string = r#""{\"a\":1}""#;
+    let malformed = r#""{'a':1,}""#;
+    for string in [string, malformed] {
+        let texts = [
+            format!("```json\n{string}\n```"),
+            format!("<tool_call>\n{string}\n</tool_call>"),
+            format!("{string}</tool_call>"),
+            format!("{string}<|im_end|>"),
+            format!("{string};"),
+            format!("Sure:\n```json\n{string}\n```\nAnything else?"),
+            format!("Here is the call:\n{string}"),
+            format!("JSON.parse({string})"),
+            format!("null{string}"),
+        ];
+        for text in texts {
+            let want = Some(json!({"a": 1}));
+            expect(RepairLevel::Lossless, &[(&text, want)]);
+        }
+        // In a container that lost its beginning it is one of several.
+        for tail in ["}", "]", "]}", ", 2]", ", \"b\": 2}", " x", "{\"b\":2}"] {
+            let text = format!("{string}{tail}");
+            expect(RepairLevel::Lossless, &[(&text, None)]);
+        }
+        for head in ["opts: ", "path\": ", "x, ", "f(", "f(1, ", "[", "{\"x\":"] {
+            let text = format!("{head}{string}");
+            expect(RepairLevel::Lossless, &[(&text, None)]);
+        }
+    }
+    for cut in ["<t>\"{\\\"a\\\":1", "f(\"{\\\"a\\\":1}", "f(\"{'a':1"] {
+        let state = settle(cut, RepairLevel::Lossless).state();
+        assert_eq!(state, ArgumentsState::Truncated, "{cut}");
+    }
+}
+
+#[test]
 fn a_mark_after_the_object_may_be_begun_only() {
     for mark in ["</tool_call>", "<|im_end|>", "<｜tool▁call▁end｜>", "\n```"] {
         for (at, _) in mark.char_indices() {

@@ -34,7 +34,7 @@ impl Rewriter<'_> {
         let mut before = Before::default();
         self.before(&mut before)?;
         if self.peek() == Some(b'"') {
-            return self.string_around();
+            return self.string_around(&before);
         }
         if self.peek() == Some(b'{')
             && self
@@ -140,7 +140,7 @@ impl Rewriter<'_> {
         let (at, rest) = (self.at, self.rest());
         let stops = |(at, byte): (usize, u8)| match byte {
             b'{' | b'[' | b'<' => true,
-            b'`' | b'~' | b'\'' => rest
+            b'`' | b'~' | b'\'' | b'"' => rest
                 .get(at..)
                 .is_some_and(|rest| fence_length(rest).is_some() || opens_around(rest)),
             _ => false,
@@ -172,7 +172,7 @@ impl Rewriter<'_> {
         Ok(())
     }
 
-    /// Rewrites the object, what follows it, and further objects where all are one.
+    /// Rewrites the object and what follows it.
     fn objects(&mut self, before: &Before) -> Result<Reach, Refused> {
         // What the object was in may be hidden by words beside it, a comment (`//` of an address), an array, a quote, or be lost
         // with its first brace. A closer too many is then that of the object's container.
@@ -184,10 +184,21 @@ impl Rewriter<'_> {
                 .repairs
                 .iter()
                 .any(|repair| repair.kind == RepairKind::Comment);
-        let mut first_at = self.at;
+        let first_at = self.at;
         if self.object()? == Reach::Cut {
             return Ok(Reach::Cut);
         }
+        self.surroundings(before, first_at, inside)
+    }
+
+    /// Reads what follows the object that began at `first_at` and is written: further objects where all are one, and what is
+    /// no part of it. `inside`: the object may be one of a container, whose closer may follow.
+    fn surroundings(
+        &mut self,
+        before: &Before,
+        mut first_at: usize,
+        inside: bool,
+    ) -> Result<Reach, Refused> {
         let mut brace_due = self.body.doubled;
         let mut held = None;
         let mut wrapper_open = before.array;
@@ -309,7 +320,7 @@ impl Rewriter<'_> {
     }
 
     /// A JSON string around the object, malformed itself or holding malformed text; or braces missing around members.
-    fn string_around(&mut self) -> Result<(Mended, bool), Refused> {
+    fn string_around(&mut self, before: &Before) -> Result<(Mended, bool), Refused> {
         let at = self.at;
         let (inner, close) = unescape(self.text.get(at + 1..).ok_or(Refused)?);
         let after = close.map_or(self.bytes.len(), |close| at + 2 + close);
@@ -324,12 +335,16 @@ impl Rewriter<'_> {
         }
         self.note(RepairKind::Unwrapped, at);
         self.at = after;
-        self.padding();
-        if self.peek().is_some() {
-            return Err(Refused);
+        let (held, in_key) = self.inner(inner, at + 1, close.is_none())?;
+        if held.cut {
+            return Ok((held, in_key));
         }
-        let cut = close.is_none();
-        self.inner(inner, at + 1, cut)
+        // What stands around an object may stand around the string that holds it. A closer would be that of a container
+        // whose beginning is lost.
+        (self.out, self.repairs) = (held.text, held.repairs);
+        self.surroundings(before, at, true)?;
+        let (mended, _) = self.mended(Reach::Closed);
+        Ok((mended, in_key))
     }
 
     /// Text escaped as for a string, without the quotes around it.
@@ -387,7 +402,7 @@ impl Rewriter<'_> {
 
 /// Whether the text begins with a quote or backtick around an object.
 fn opens_around(text: &str) -> bool {
-    text.strip_prefix(['\'', '`']).is_some_and(|inside| {
+    text.strip_prefix(['\'', '`', '"']).is_some_and(|inside| {
         inside
             .trim_start_matches([' ', '\t', '\n', '\r'])
             .starts_with('{')
