@@ -928,6 +928,8 @@ fn an_object_that_is_one_of_several_is_not_taken_for_all() {
         "f({\"a\":1},",
         "f({}, ",
         "f({\"a\":1}",
+        "({\"a\":1}",
+        "({\"a\":1}, 2)",
         "<think>\nLet me call with\n{\"a\":1}",
     ];
     let rows = refused.map(|text| (text, None));
@@ -955,6 +957,8 @@ fn what_stands_around_the_object_may_be_anything_that_is_no_part_of_it() {
         "Sure:\n```json\n{\"a\":1}}\n```",
         "Here is the call:\n'{\"a\":1}'",
         "json.loads('{\"a\":1}')",
+        "({\"a\":1})",
+        "({\"a\":1});",
     ];
     let rows = texts.map(|text| (text, Some(json!({"a": 1}))));
     expect(RepairLevel::Lossless, &rows);

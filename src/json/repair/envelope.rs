@@ -154,7 +154,7 @@ impl Rewriter<'_> {
             return Ok(());
         }
         if let Some(name) = said.strip_suffix('(').map(str::trim_end)
-            && is_name(name.strip_prefix("await ").unwrap_or(name))
+            && (name.is_empty() || is_name(name.strip_prefix("await ").unwrap_or(name)))
         {
             self.note(RepairKind::Jsonp, at);
             before.call = true;
