@@ -930,6 +930,8 @@ fn an_object_that_is_one_of_several_is_not_taken_for_all() {
         "f({\"a\":1}",
         "({\"a\":1}",
         "({\"a\":1}, 2)",
+        "Action: f\nAction Input: {\"a\":1}\nAction: g\nAction Input: {\"a\":2}",
+        "Action: f\nAction Input: {\"a\":1}, {\"b\":2}",
         "<think>\nLet me call with\n{\"a\":1}",
     ];
     let rows = refused.map(|text| (text, None));
@@ -959,6 +961,9 @@ fn what_stands_around_the_object_may_be_anything_that_is_no_part_of_it() {
         "json.loads('{\"a\":1}')",
         "({\"a\":1})",
         "({\"a\":1});",
+        "Action: get_tide\nAction Input: {\"a\":1}",
+        "Thought: I need the tide.\nAction: get_tide\nAction Input: {\"a\":1}\nObservation:",
+        "**Action:** get_tide\n**Action Input:**\n{\"a\":1}",
     ];
     let rows = texts.map(|text| (text, Some(json!({"a": 1}))));
     expect(RepairLevel::Lossless, &rows);

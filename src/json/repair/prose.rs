@@ -17,7 +17,7 @@ pub(super) enum Lead {
 /// What the words directly before an object, or before the fence around it, are. O(n).
 pub(super) fn lead(words: &str, before_fence: bool) -> Lead {
     let said = words.trim();
-    if is_declaration(said) {
+    if is_declaration(said) || ends_in_react_label(said) {
         return Lead::Prose;
     }
     let ends_line = ends_line(words);
@@ -142,6 +142,13 @@ fn is_declaration(said: &str) -> bool {
         && words.next().is_none()
 }
 
+/// Whether the last line is the label that the ReAct form of prompting has before the arguments. Its labels for the thought and
+/// the tool's name stand before it: no YAML, though it looks like it.
+fn ends_in_react_label(said: &str) -> bool {
+    let line = said.rsplit('\n').next().unwrap_or_default();
+    line.trim_matches(['*', ' ']) == "Action Input:"
+}
+
 /// The name of a function or a variable.
 pub(super) fn is_name(text: &str) -> bool {
     !text.is_empty()
@@ -189,6 +196,9 @@ mod tests {
             ("好的，我来调用：\n", false, Lead::Prose),
             ("9abC0", false, Lead::Prose),
             ("const args = ", false, Lead::Prose),
+            ("Action: f\nAction Input: ", false, Lead::Prose),
+            ("Action: f\n**Action Input:**\n", false, Lead::Prose),
+            ("Action: f\nInput: ", false, Lead::Other),
             ("opts: ", false, Lead::Other),
             ("opts:\n  ", false, Lead::Other),
             ("a: b\nc: ", false, Lead::Other),
