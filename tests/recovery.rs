@@ -373,6 +373,8 @@ fn guesses_are_made_only_when_asked_for() {
         ("\"a\":1}", a()),
         ("\"a\":\"x\",\"b\":[1]", Some(json!({"a": "x", "b": [1]}))),
         ("{\\\"a\\\":\\\"x\\\\ny\\\"}", Some(json!({"a": "x\ny"}))),
+        ("{\\n  \\\"a\\\": 1\\r\\n}", a()),
+        ("```json\n{\\n\\t\\\"a\\\": 1\\n}", a()),
     ];
     expect(RepairLevel::Guess, &rows);
     for (text, _) in rows {

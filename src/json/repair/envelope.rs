@@ -36,11 +36,7 @@ impl Rewriter<'_> {
         if self.peek() == Some(b'"') {
             return self.string_around(&before);
         }
-        if self.peek() == Some(b'{')
-            && self
-                .next_solid(self.at + 1)
-                .is_some_and(|(at, _)| self.escaped_quote_at(at))
-        {
+        if self.peek() == Some(b'{') && self.escaped_quote_after(self.at + 1) {
             return self.escaped_text();
         }
         let reach = self.objects(&before)?;
@@ -358,10 +354,18 @@ impl Rewriter<'_> {
         self.inner(inner, at, false)
     }
 
-    fn escaped_quote_at(&self, at: usize) -> bool {
-        self.bytes
-            .get(at..)
-            .is_some_and(|rest| rest.starts_with(b"\\\""))
+    /// Whether the first that stands at or after this place is an escaped quote, white space aside, escaped or not.
+    fn escaped_quote_after(&self, mut at: usize) -> bool {
+        loop {
+            let Some((next, b'\\')) = self.next_solid(at) else {
+                return false;
+            };
+            match self.bytes.get(next + 1) {
+                Some(b'"') => return true,
+                Some(b'n' | b't' | b'r') => at = next + 2,
+                _ => return false,
+            }
+        }
     }
 
     /// What a layer of escaping held: as it is where it is JSON or a prefix of it, else mended by the same pass.
