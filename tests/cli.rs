@@ -413,6 +413,26 @@ fn call_lines_may_begin_with_a_bom_and_end_with_crlf() {
     assert_eq!((ran.code, ran.lines().len(), ran.err.as_str()), (0, 2, ""));
 }
 
+#[test]
+fn a_character_that_the_end_of_a_cut_text_cuts_is_left_out() {
+    for (bytes, stated) in [
+        (&b"{\"a\":\"x\xe6\x97"[..], json!({"a": "x"})),
+        (b"{\"a\":[\"\xf0\x9f\x98", json!({"a": [""]})),
+        (b"{\"a\":1,\"b\xc3", json!({"a": 1})),
+        (b"\"{\\\"a\\\":\\\"x\xe6", json!({"a": "x"})),
+    ] {
+        let ran = run(&["arguments"], bytes);
+        let line = &ran.lines()[0];
+        assert_eq!((ran.code, &line["state"]), (3, &json!("truncated")));
+        assert_eq!(line["arguments"], stated);
+    }
+    // No cut: what is no character is said to be none.
+    for bytes in [&b"{\"a\":1}\xe6"[..], b"\xe6"] {
+        let ran = run(&["arguments"], bytes);
+        assert!(ran.out.contains("malformed"), "{}", ran.out);
+    }
+}
+
 // --- what cannot be done -------------------------------------------------------------------------------------------------
 
 #[test]

@@ -1,6 +1,5 @@
 //! `callstitch arguments`: one argument text, what it is, and what was done to it.
 
-use std::borrow::Cow;
 use std::io::{self, IsTerminal, Read, Write};
 
 use callstitch::{Arguments, ArgumentsState, Settling};
@@ -31,11 +30,7 @@ pub(crate) fn run(args: &ArgumentsArgs) -> io::Result<u8> {
         repair: args.repair.into(),
         ..Settling::default()
     };
-    let sent = String::from_utf8_lossy(&bytes);
-    if matches!(sent, Cow::Owned(_)) {
-        complain(&"bytes that are not UTF-8 were replaced by U+FFFD");
-    }
-    let arguments = Arguments::settle(sent.into_owned(), &settling);
+    let arguments = settle(&bytes, &settling);
     let mut out = io::stdout().lock();
     if out.is_terminal() && !args.json {
         Screen::new(out, colour(), false).draw(lines(&arguments), Vec::new())?;
@@ -58,6 +53,24 @@ pub(crate) fn run(args: &ArgumentsArgs) -> io::Result<u8> {
     } else {
         exit::FLAGGED
     })
+}
+
+/// Bytes that are no UTF-8 are replaced, which is told. A character that the end of a cut text cuts is left out as half an escape
+/// is: it states nothing yet.
+fn settle(bytes: &[u8], settling: &Settling) -> Arguments {
+    let settle = |bytes| Arguments::settle(String::from_utf8_lossy(bytes).into_owned(), settling);
+    let last = bytes.utf8_chunks().last();
+    let odd = last.map_or(&[][..], |chunk| chunk.invalid());
+    let is_begun = str::from_utf8(odd).is_err_and(|error| error.error_len().is_none());
+    let before = bytes.strip_suffix(odd).filter(|_| is_begun);
+    let cut = before.map(|before| (before, settle(before)));
+    let (read, arguments) = cut
+        .filter(|(_, arguments)| arguments.state() == ArgumentsState::Truncated)
+        .unwrap_or_else(|| (bytes, settle(bytes)));
+    if str::from_utf8(read).is_err() {
+        complain(&"bytes that are not UTF-8 were replaced by U+FFFD");
+    }
+    arguments
 }
 
 /// For people: what the text is, what was done to it, and what it states.
