@@ -50,13 +50,18 @@ impl Slots {
                 }
             };
         };
-        if let Some((slot, call)) = self
-            .identified(key.choice, id)
-            .and_then(|slot| Some((slot, calls.call(slot)?)))
-        {
-            let whole = delta.name.is_some() && call.is_whole();
-            // D1
-            let elsewhere = whole && label.is_some() && by_label != Some(slot);
+        // Of several calls that share an id the label tells which (Q23).
+        let own = labelled.filter(|(_, call)| call.id.as_deref() == Some(id));
+        let known = || {
+            let slot = self.identified(key.choice, id)?;
+            Some((slot, calls.call(slot)?))
+        };
+        if let Some((slot, call)) = own.or_else(known) {
+            // D1. Another name under another label is another call, even before this one is whole: it may have no arguments (Q43).
+            let is_another =
+                |name: &str| call.is_whole() || !(call.name.is_empty() || call.name == name);
+            let elsewhere = label.is_some() && by_label != Some(slot);
+            let elsewhere = elsewhere && delta.name.is_some_and(is_another);
             // D2
             let again = delta.name.is_some() && begins_another(call, piece);
             if elsewhere || again {

@@ -139,6 +139,35 @@ fn quirk_q23_two_calls_with_one_id_are_two_calls_with_two_ids() {
 }
 
 #[test]
+fn quirk_q23_another_name_under_another_index_is_another_call_before_the_first_has_text() {
+    let tide = || opening(0, "call_1", "tide_height", "");
+    let moon = || opening(1, "call_1", "moon_phase", "");
+    // Neither has arguments (Q43).
+    let run = finished(&[tide(), moon()]);
+    run.assert_whole(&[("tide_height", json!({})), ("moon_phase", json!({}))]);
+    assert_eq!(run.ids(), [Some("call_1"), None]);
+    run.assert_told(AnomalyKind::SharedId);
+    // The label tells whose text it is, with the shared id (Q17) and without.
+    let say = |index: i64, id: &str, text: &str| {
+        calls(json!([{"index": index, "id": id, "function": {"arguments": text}}]))
+    };
+    for id in ["call_1", ""] {
+        let run = finished(&[
+            tide(),
+            moon(),
+            say(0, id, "{\"port\":"),
+            say(1, id, "{\"day\":"),
+            say(0, id, "\"Brest\"}"),
+            say(1, id, "3}"),
+        ]);
+        run.assert_whole(&[
+            ("tide_height", json!({"port": "Brest"})),
+            ("moon_phase", json!({"day": 3})),
+        ]);
+    }
+}
+
+#[test]
 fn quirk_q24_ids_are_passed_through_as_they_are() {
     for id in ["call_0", "functions.tide_height:0", "Qz81mPw0t", "äöü 1"] {
         let run = finished(&[opening(0, id, "tide_height", "{\"port\":\"Brest\"}")]);

@@ -411,9 +411,15 @@ impl Oracle {
         }
         match (id, &entry.name) {
             (Some(id), name) => {
-                if let Some(known) = self.identified(choice, id) {
+                // Of several calls that share an id the label tells which.
+                let own = labelled.filter(|&slot| self.slots[slot].id.as_ref() == Some(id));
+                if let Some(known) = own.or_else(|| self.identified(choice, id)) {
                     let whole = name.is_some() && self.slots[known].is_done();
-                    if whole && entry.index.is_some() && labelled != Some(known) {
+                    let held = &self.slots[known].name;
+                    let other = name
+                        .as_ref()
+                        .is_some_and(|name| !held.is_empty() && held != name);
+                    if (whole || other) && entry.label().is_some() && labelled != Some(known) {
                         return Some(None); // D1
                     }
                     if whole && says(known) && opens && differs(known) {
