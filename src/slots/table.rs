@@ -4,7 +4,7 @@ use super::{Calls, Place, Routed, SOLE, SlotId, Slots, index, piece};
 use crate::anomaly::AnomalyKind;
 use crate::call::PartialCall;
 use crate::delta::{CallDelta, ToolKind};
-use crate::json::Scan;
+use crate::json::{self, Scan};
 
 impl Slots {
     /// The table, for a delta with an id or a name.
@@ -75,11 +75,15 @@ impl Slots {
         }
         // The id is new from here on.
         if let Some(name) = delta.name {
+            let is_copy = |call: &PartialCall| {
+                piece.is_some_and(|piece| is_encoded(piece) && restates(piece, call))
+            };
             return match labelled {
                 // D4
                 Some((slot, call))
                     if call.id.is_none()
-                        && (call.name.is_empty() || (call.name == name && !call.is_whole())) =>
+                        && (call.name.is_empty()
+                            || (call.name == name && (!call.is_whole() || is_copy(call)))) =>
                 {
                     Routed {
                         place: Place::Slot(slot),
@@ -322,10 +326,28 @@ impl Slots {
     }
 }
 
-/// Whether a piece sent with a call's own id or name begins another call: this one is whole, and the piece opens another value.
+/// Whether a piece sent with a call's own id or name begins another call: this one is whole, and the piece opens another value,
+/// not the same one again.
 fn begins_another(call: &PartialCall, piece: Option<&str>) -> bool {
     call.is_whole()
         && !call.is_empty_object()
-        && piece.is_some_and(Scan::opens)
-        && piece != Some(call.raw())
+        && piece.is_some_and(|piece| Scan::opens(piece) && !restates(piece, call))
+}
+
+/// Whether a piece says the object of this call again: with other white space, or encoded once more (Q39).
+fn restates(piece: &str, call: &PartialCall) -> bool {
+    let object = if is_encoded(piece) {
+        let inner = serde_json::from_str::<String>(piece).ok();
+        inner.and_then(|inner| json::object(&inner))
+    } else if piece == call.raw() {
+        return true;
+    } else {
+        json::object(piece)
+    };
+    object.is_some_and(|object| json::object(call.raw()) == Some(object))
+}
+
+/// Whether a piece is a JSON string, as no arguments begin that were not encoded once more.
+fn is_encoded(piece: &str) -> bool {
+    json::trim(piece).starts_with('"')
 }

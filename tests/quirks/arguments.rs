@@ -170,15 +170,7 @@ fn quirk_q39_a_doubly_encoded_copy_with_the_id() {
         piece(0, "\"Brest\"}"),
         opening(0, "call_1", "tide_height", &encoded),
     ]);
-    // The copy is a value of its own under a known id and name; whichever way it is read, the call is one object.
-    let usable: Vec<_> = run.calls.iter().filter(|call| call.is_usable()).collect();
-    assert!(!usable.is_empty());
-    for call in usable {
-        assert_eq!(
-            Value::Object(call.arguments().object().unwrap().clone()),
-            brest()
-        );
-    }
+    repaired(&run, brest());
     // Without the name it is the same call, decoded once.
     let run = finished(&[
         opening(0, "call_1", "tide_height", "{\"port\":"),
@@ -186,6 +178,29 @@ fn quirk_q39_a_doubly_encoded_copy_with_the_id() {
         calls(json!([{"index": 0, "id": "call_1", "function": {"arguments": encoded}}])),
     ]);
     repaired(&run, brest());
+    // And where the copy brings the id.
+    let named =
+        json!([{"index": 0, "function": {"name": "tide_height", "arguments": "{\"port\":"}}]);
+    let run = finished(&[
+        calls(named),
+        piece(0, "\"Brest\"}"),
+        opening(0, "call_1", "tide_height", &encoded),
+    ]);
+    repaired(&run, brest());
+    assert_eq!(run.ids(), [Some("call_1")]);
+}
+
+#[test]
+fn quirk_q38_the_whole_text_once_more_under_its_id_and_name_with_other_white_space() {
+    let spaced = "{\"port\": \"Brest\"}";
+    let object = json!([{"index": 0, "id": "call_1", "function": {"name": "tide_height", "arguments": {"port": "Brest"}}}]);
+    for again in [
+        opening(0, "call_1", "tide_height", "{\"port\":\"Brest\"}"),
+        calls(object),
+    ] {
+        let run = finished(&[opening(0, "call_1", "tide_height", spaced), again]);
+        repaired(&run, brest());
+    }
 }
 
 #[test]

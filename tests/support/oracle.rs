@@ -83,6 +83,14 @@ fn opens(piece: &str) -> bool {
     piece.trim_start().starts_with('{') || serde_json::from_str::<Value>(piece).is_ok()
 }
 
+/// Whether a piece says the object of a text again, encoded once more perhaps.
+fn says_again(piece: &str, text: &str) -> bool {
+    let object = |text: &str| serde_json::from_str::<Map<String, Value>>(text).ok();
+    let inner = serde_json::from_str::<String>(piece).ok();
+    let said = object(inner.as_deref().unwrap_or(piece));
+    piece == text || said.is_some_and(|said| object(text) == Some(said))
+}
+
 fn is_empty_object(text: &str) -> bool {
     serde_json::from_str::<Map<String, Value>>(text).is_ok_and(|object| object.is_empty())
 }
@@ -396,7 +404,11 @@ impl Oracle {
         let labelled = self.labelled(choice, entry.label());
         let latest = self.latest(choice);
         let unfinished = latest.filter(|&slot| !self.slots[slot].is_done());
-        let differs = |slot: usize| Some(self.slots[slot].text().as_str()) != piece;
+        let differs =
+            |slot: usize| !piece.is_some_and(|piece| says_again(piece, &self.slots[slot].text()));
+        let copy = |slot: usize| {
+            piece.is_some_and(|piece| piece.trim().starts_with('"')) && !differs(slot)
+        };
         let says = |slot: usize| !is_empty_object(&self.slots[slot].text());
         let id = entry.id.as_ref().filter(|_| !entry.legacy);
         if let (None, None, Some(slot)) = (id, &entry.name, labelled) {
@@ -432,7 +444,7 @@ impl Oracle {
                         let call = &self.slots[slot];
                         let same = call.name == *name;
                         let late = call.id.is_none()
-                            && (call.name.is_empty() || (same && !call.is_done())); // D4
+                            && (call.name.is_empty() || (same && (!call.is_done() || copy(slot)))); // D4
                         let drifts = same && !call.is_unread() && !call.is_done() && !opens; // D5
                         late || drifts
                     })); // else D6
