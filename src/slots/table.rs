@@ -90,9 +90,13 @@ impl Slots {
                         anomaly: Some(AnomalyKind::LateId),
                     }
                 }
-                // D5
+                // D5. Of free text nobody knows that it is unfinished.
                 Some((slot, call))
-                    if call.name == name && !call.is_blank() && !call.is_whole() && !opens() =>
+                    if call.name == name
+                        && *call.kind() != ToolKind::Custom
+                        && !call.is_blank()
+                        && !call.is_whole()
+                        && !opens() =>
                 {
                     Routed {
                         place: Place::Slot(slot),

@@ -426,3 +426,29 @@ fn an_index_beyond_the_limit_opens_no_call() {
     assert_eq!(states, [("tide_height", CallState::Whole)]);
     assert_eq!(run.error().kind(), ErrorKind::Limit);
 }
+
+#[test]
+fn quirk_q03_a_new_id_with_the_same_name_opens_another_custom_call() {
+    // Free text is never known to be unfinished: the second call is no drift of the first one's id (Q20).
+    let open = |id: &str, text: &str| {
+        calls(
+            json!([{"index": 0, "id": id, "type": "custom", "custom": {"name": "sql", "input": text}}]),
+        )
+    };
+    let more = |text: &str| calls(json!([{"index": 0, "custom": {"input": text}}]));
+    for (head, tail) in [("", "select 2"), ("select", " 2")] {
+        let run = finished(&[
+            open("call_1", "select"),
+            more(" 1"),
+            open("call_2", head),
+            more(tail),
+        ]);
+        let texts: Vec<_> = run
+            .calls
+            .iter()
+            .map(|call| call.arguments().raw())
+            .collect();
+        assert_eq!(texts, ["select 1", "select 2"]);
+        assert_eq!(run.ids(), [Some("call_1"), Some("call_2")]);
+    }
+}

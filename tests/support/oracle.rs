@@ -445,7 +445,8 @@ impl Oracle {
                         let same = call.name == *name;
                         let late = call.id.is_none()
                             && (call.name.is_empty() || (same && (!call.is_done() || copy(slot)))); // D4
-                        let drifts = same && !call.is_unread() && !call.is_done() && !opens; // D5
+                        let drifts =
+                            same && !call.custom && !call.is_unread() && !call.is_done() && !opens; // D5
                         late || drifts
                     })); // else D6
                 }
