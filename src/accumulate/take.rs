@@ -280,12 +280,17 @@ impl Accumulator {
 
     /// Announces a call. An id that another call has already is not this call's public id.
     pub(super) fn start(&mut self, at: SlotId) {
+        let keeps_id = !self.shares_id_of_a_waiting(at);
         let Some(slot) = self.calls.0.get_mut(at).and_then(Option::as_deref_mut) else {
             return;
         };
         slot.started = true;
         let ids = &mut self.notes.get_or_insert_default().ids;
-        let id = slot.call.id.as_deref().filter(|&id| !ids.contains(id));
+        let id = slot
+            .call
+            .id
+            .as_deref()
+            .filter(|&id| keeps_id && !ids.contains(id));
         if let Some(id) = id {
             ids.insert(id.to_owned());
             slot.public_id = Some(id.to_owned());
@@ -296,6 +301,13 @@ impl Accumulator {
             slot.public_id.as_deref(),
             &slot.call.name,
         );
+    }
+
+    /// Whether the call shares the id of one before it that has not started: the first keeps it.
+    fn shares_id_of_a_waiting(&self, at: SlotId) -> bool {
+        let open = |at: SlotId| self.calls.0.get(at).and_then(Option::as_deref);
+        let first = open(at).and_then(|slot| Some((slot, open(slot.mirrors?)?)));
+        first.is_some_and(|(slot, first)| !first.started && first.call.id == slot.call.id)
     }
 
     /// Two half-open calls could claim a fragment: neither can be believed.

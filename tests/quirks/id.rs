@@ -147,6 +147,9 @@ fn quirk_q23_another_name_under_another_index_is_another_call_before_the_first_h
     run.assert_whole(&[("tide_height", json!({})), ("moon_phase", json!({}))]);
     assert_eq!(run.ids(), [Some("call_1"), None]);
     run.assert_told(AnomalyKind::SharedId);
+    // The first keeps the id, though the second has text before it.
+    let run = finished(&[tide(), moon(), piece(1, "{\"day\":3}")]);
+    assert_eq!(run.ids(), [Some("call_1"), None]);
     // The label tells whose text it is, with the shared id (Q17) and without.
     let say = |index: i64, id: &str, text: &str| {
         calls(json!([{"index": index, "id": id, "function": {"arguments": text}}]))
