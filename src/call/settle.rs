@@ -156,7 +156,8 @@ fn one_of_several(text: &str, last_value: usize) -> Option<(usize, String)> {
     if says_nothing(value) {
         return Some((end, decoded.filter(|inner| is_object(inner))?));
     }
-    let again = value.starts_with(rest) || decoded.is_some_and(|inner| inner.trim() == value);
+    let again =
+        value.starts_with(rest) || decoded.is_some_and(|inner| json::is_same_object(&inner, value));
     (again && value != rest).then(|| (end, first.to_owned()))
 }
 

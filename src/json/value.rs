@@ -30,6 +30,11 @@ pub(crate) fn object(text: &str) -> Option<Map<String, Value>> {
     }
 }
 
+/// Whether both texts are the same object.
+pub(crate) fn is_same_object(one: &str, other: &str) -> bool {
+    object(one).is_some_and(|one| object(other) == Some(one))
+}
+
 /// The text as a value; `None` where serde_json does not read one.
 pub(crate) fn value(text: &str) -> Option<Value> {
     read::<true>(text).ok()

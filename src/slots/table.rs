@@ -340,15 +340,11 @@ fn begins_another(call: &PartialCall, piece: Option<&str>) -> bool {
 
 /// Whether a piece says the object of this call again: with other white space, or encoded once more (Q39).
 fn restates(piece: &str, call: &PartialCall) -> bool {
-    let object = if is_encoded(piece) {
-        let inner = serde_json::from_str::<String>(piece).ok();
-        inner.and_then(|inner| json::object(&inner))
-    } else if piece == call.raw() {
-        return true;
-    } else {
-        json::object(piece)
-    };
-    object.is_some_and(|object| json::object(call.raw()) == Some(object))
+    if is_encoded(piece) {
+        let inner = serde_json::from_str::<String>(piece);
+        return inner.is_ok_and(|inner| json::is_same_object(&inner, call.raw()));
+    }
+    piece == call.raw() || json::is_same_object(piece, call.raw())
 }
 
 /// Whether a piece is a JSON string, as no arguments begin that were not encoded once more.

@@ -194,8 +194,10 @@ fn quirk_q39_a_doubly_encoded_copy_with_the_id() {
 fn quirk_q38_the_whole_text_once_more_under_its_id_and_name_with_other_white_space() {
     let spaced = "{\"port\": \"Brest\"}";
     let object = json!([{"index": 0, "id": "call_1", "function": {"name": "tide_height", "arguments": {"port": "Brest"}}}]);
+    let encoded = json!("{\"port\":\"Brest\"}").to_string();
     for again in [
         opening(0, "call_1", "tide_height", "{\"port\":\"Brest\"}"),
+        opening(0, "call_1", "tide_height", &encoded),
         calls(object),
     ] {
         let run = finished(&[opening(0, "call_1", "tide_height", spaced), again]);
