@@ -374,7 +374,7 @@ pub enum ClosedBy {
     Error,
     /// Nothing: the message was begun again.
     Restart,
-    /// Nothing: the call mirrors another one under a second index.
+    /// Nothing: the call mirrors another one, or its text alone, under a second index.
     Mirrored,
     /// No stream: the call was made by hand, or read from a history.
     ByHand,

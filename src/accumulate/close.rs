@@ -59,7 +59,8 @@ impl Accumulator {
             .filter(|&at| {
                 let call = self.calls.call(at);
                 let ends = |of: u32| choice.is_none_or(|choice| of == choice);
-                call.is_some_and(|call| ends(call.choice)) && self.is_mirror(at)
+                call.is_some_and(|call| ends(call.choice))
+                    && (self.is_mirror(at) || by.vouches() && self.is_said_again(at))
             })
             .collect();
         for at in 0..self.calls.0.len() {
@@ -102,7 +103,7 @@ impl Accumulator {
     }
 
     /// One call under a second index, sent with the same id, name and text (WIRE_FORMATS Q12).
-    pub(super) fn is_mirror(&self, at: SlotId) -> bool {
+    fn is_mirror(&self, at: SlotId) -> bool {
         let slot = self.calls.0.get(at).and_then(Option::as_deref);
         let pair = slot.and_then(|slot| Some((&slot.call, self.calls.call(slot.mirrors?)?)));
         pair.is_some_and(|(one, other)| {
@@ -111,6 +112,20 @@ impl Accumulator {
                 && one.id == other.id
                 && one.raw() == other.raw()
         })
+    }
+
+    /// The text of the whole call before it once more, or its beginning, under an index that nothing else names (Q46).
+    fn is_said_again(&self, at: SlotId) -> bool {
+        let slot = self.calls.0.get(at).and_then(Option::as_deref);
+        let Some(one) = slot.filter(|slot| slot.by_table).map(|slot| &slot.call) else {
+            return false;
+        };
+        let mut before = (0..at).rev().filter_map(|at| self.calls.call(at));
+        let latest = before.find(|other| other.choice == one.choice);
+        one.id.is_none()
+            && one.name.is_empty()
+            && !one.is_blank()
+            && latest.is_some_and(|other| other.is_whole() && other.raw().starts_with(one.raw()))
     }
 
     /// Ends one call and says so.

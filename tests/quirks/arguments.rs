@@ -4,7 +4,7 @@ use callstitch::{AnomalyKind, CallState, End, RepairKind, RepairLevel, WireForma
 use serde_json::{Value, json};
 
 use super::finished;
-use super::support::run::{both_with, config};
+use super::support::run::{both, both_with, config};
 use super::support::wire::{self, calls, delta, opening, piece};
 
 /// The opening entry of a call whose arguments are this value.
@@ -317,6 +317,32 @@ fn quirk_q46_the_text_again_unterminated() {
         calls(json!([{"index": 0, "function": {"name": null, "arguments": "{\"port\":\"Bre"}}])),
     ]);
     repaired(&run, brest());
+}
+
+#[test]
+fn quirk_q46_the_text_again_under_an_index_that_nothing_else_names() {
+    let again = |text: &str| {
+        let (begin, rest) = text.split_at(3);
+        [
+            opening(0, "call_1", "tide_height", "{\"port\":\"Brest\"}"),
+            piece(1, begin),
+            piece(1, rest),
+        ]
+    };
+    for text in ["{\"port\":\"Bre", "{\"port\":\"Brest\"}"] {
+        let run = finished(&again(text));
+        run.assert_whole(&[("tide_height", brest())]);
+        assert_eq!(run.discarded.len(), 1);
+        run.assert_told(AnomalyKind::MirroredCall);
+        // What would have named it may have been cut.
+        let run = both(WireFormat::OpenAiChat, again(text).concat());
+        assert_eq!((run.calls.len(), run.discarded.len()), (2, 0));
+        assert!(!run.calls[1].is_usable());
+    }
+    // Another text is another call, which nothing named.
+    let run = finished(&again("{\"port\":\"Oban\"}"));
+    assert_eq!((run.calls.len(), run.discarded.len()), (2, 0));
+    assert!(!run.calls[1].is_usable());
 }
 
 #[test]

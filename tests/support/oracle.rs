@@ -102,6 +102,8 @@ fn is_blank(text: &str) -> bool {
 #[derive(Debug, Clone, Default)]
 struct Slot {
     choice: u32,
+    /// Nothing but its labels and ids tells whose a piece is.
+    by_table: bool,
     wire_index: Option<i64>,
     id: Option<String>,
     name: String,
@@ -342,6 +344,7 @@ impl Oracle {
                 let slot = self.slots.len();
                 self.slots.push(Slot {
                     choice: entry.choice,
+                    by_table: true,
                     shares_id_with: entry
                         .id
                         .as_deref()
@@ -595,10 +598,25 @@ impl Oracle {
         }
     }
 
+    /// Text that nothing names, and that the call before it said.
+    fn is_said_again(&self, at: usize) -> bool {
+        let one = &self.slots[at];
+        let mut before = self.slots[..at].iter().rev();
+        let latest = before.find(|other| other.ended.is_none() && other.choice == one.choice);
+        let nameless = one.by_table && one.id.is_none() && one.name.is_empty();
+        nameless
+            && !one.is_unread()
+            && latest.is_some_and(|other| other.is_done() && other.text().starts_with(&one.text()))
+    }
+
     fn close_all(&mut self, close: Close) {
         let mirrors: Vec<usize> = (0..self.slots.len())
             .filter(|&at| {
                 let one = &self.slots[at];
+                let vouched = matches!(close, Close::Vouched | Close::Reasoned);
+                if vouched && one.ended.is_none() && self.is_said_again(at) {
+                    return true;
+                }
                 let Some(other) = one.shares_id_with.map(|other| &self.slots[other]) else {
                     return false;
                 };
