@@ -366,7 +366,8 @@ pub enum ClosedBy {
     Terminal,
     /// A finish reason, either before a bare end of the body or by the policy [`EmitWhen::FinishReason`](crate::EmitWhen).
     FinishReason,
-    /// The next call opened, by the policy [`EmitWhen::NextCall`](crate::EmitWhen).
+    /// The next call opened: by the policy [`EmitWhen::NextCall`](crate::EmitWhen), or in a message that was begun again and
+    /// had left out the call's own end.
     NextCall,
     /// Nothing: the body ended bare. Only a whole, non-empty object stands then.
     Unconfirmed,

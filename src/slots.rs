@@ -255,7 +255,11 @@ impl Slots {
                     anomaly: None,
                 };
             }
-            if call.id.is_some() && call.id.as_deref() == delta.key.id && call.is_blank() {
+            // A known id wins (cases/README.md, rule 2). Behind a whole text it may be another call's, too (Q23).
+            let same = |name| call.name.is_empty() || call.name == name;
+            let same_name = delta.name.is_none_or(same);
+            let goes_on = call.is_blank() || (same_name && !call.is_whole());
+            if call.id.is_some() && call.id.as_deref() == delta.key.id && goes_on {
                 return Routed {
                     place: Place::Slot(slot),
                     anomaly: Some(AnomalyKind::RepeatedStart),
@@ -278,7 +282,7 @@ impl Slots {
                 anomaly: None,
             },
             None => Routed {
-                place: Place::New,
+                place: self.unlabelled(delta, calls),
                 anomaly: Some(AnomalyKind::UnknownLabel),
             },
             Some(slot) => match calls.call(slot) {
@@ -299,6 +303,30 @@ impl Slots {
                 },
             },
         }
+    }
+
+    /// Where text goes whose label no start had: to the latest call if that still lacks a label, else to a call of its own,
+    /// as its start may still come. Empty text is nobody's.
+    fn unlabelled(&self, delta: &CallDelta<'_>, calls: &impl Calls) -> Place {
+        let blank = match delta.arguments {
+            ArgumentsPart::Fragment(fragment) => {
+                let halves = fragment.low.is_some() || fragment.high.is_some();
+                fragment.text.is_empty() && !halves
+            }
+            _ => piece(delta).is_none_or(str::is_empty),
+        };
+        if blank {
+            return Place::Nowhere;
+        }
+        let labels = index(&delta.key).is_some() && delta.key.item_id.is_none();
+        let lacks = |call: &PartialCall| {
+            call.wire_index.is_none_or(|index| index < 0)
+                && !call.name.is_empty()
+                && !call.is_whole()
+        };
+        let latest = self.latest(delta.key.choice).filter(|_| labels);
+        let latest = latest.filter(|&slot| calls.call(slot).is_some_and(lacks));
+        latest.map_or(Place::New, Place::Slot)
     }
 
     /// Whether an entry of the same provider event and choice came before this one.

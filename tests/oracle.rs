@@ -399,6 +399,7 @@ fn blocks(random: &mut Random) -> String {
                 ),
                 1 | 2 => wire::message_delta("tool_use"),
                 3 => wire::message_delta("max_tokens"),
+                4 => wire::event(&json!({"type": "message_delta", "usage": {"output_tokens": 1}})),
                 _ => String::new(),
             },
         };

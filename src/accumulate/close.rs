@@ -7,22 +7,26 @@ use super::{Accumulator, State, fields};
 use crate::anomaly::AnomalyKind;
 use crate::arguments::{Blank, ProblemKind, RepairLevel, Settling};
 use crate::call::{CallState, Closing, Ended, Evidence};
-use crate::delta::{ClosedBy, FinishMeaning, Fragment};
+use crate::delta::{ClosedBy, FinishMeaning, Fragment, ToolKind};
 use crate::event::Anomaly;
 use crate::slots::{Calls, SlotId};
 
 impl Accumulator {
-    /// The message begins again: open calls are discarded, ended ones stay, and so does one that waits for nothing but the end.
+    /// The message begins again: open calls are discarded, ended ones stay, and so does one that waits for nothing but the end
+    /// or whose close a newer call stood for (WIRE_FORMATS 11.5.4, 11.5.7).
     pub(super) fn restart(&mut self) {
         if self.state != State::Ended {
             self.anomaly(AnomalyKind::RestartedMessage, None);
         }
         for slot in 0..self.calls.0.len() {
-            let held = self.calls.get(slot).and_then(|slot| {
+            let closed = self.calls.get(slot).and_then(|slot| {
                 let stopped = |by: &ClosedBy| *by == ClosedBy::BlockStop || slot.is_closed();
-                slot.held.filter(stopped)
+                let text = *slot.call.kind() == ToolKind::Custom;
+                let passed = slot.is_passed() && !text && slot.call.is_settled();
+                let passed = passed.then_some(ClosedBy::NextCall);
+                slot.held.filter(stopped).or(passed)
             });
-            match held {
+            match closed {
                 Some(by) => self.end_call(slot, by, Blank::Object),
                 None => self.end_call(slot, ClosedBy::Restart, Blank::Cut),
             }
@@ -37,6 +41,10 @@ impl Accumulator {
 
     /// The wire closed one call. One whose text does not stand yet waits for the message to go on (blank text) or to end.
     pub(super) fn close(&mut self, at: SlotId, by: ClosedBy) {
+        if self.is_mirror(at) {
+            self.anomaly(AnomalyKind::MirroredCall, Some(at));
+            return self.end_call(at, ClosedBy::Mirrored, Blank::Cut);
+        }
         let Some(slot) = self.calls.get(at) else {
             return;
         };
@@ -102,15 +110,17 @@ impl Accumulator {
         }
     }
 
-    /// One call under a second index, sent with the same id, name and text (WIRE_FORMATS Q12).
+    /// One call under a second index, or begun a second time, sent with the same id, name and text (WIRE_FORMATS Q12).
     fn is_mirror(&self, at: SlotId) -> bool {
         let slot = self.calls.0.get(at).and_then(Option::as_deref);
         let pair = slot.and_then(|slot| Some((&slot.call, self.calls.call(slot.mirrors?)?)));
         pair.is_some_and(|(one, other)| {
-            one.wire_index != other.wire_index
+            let by_table = slot.is_some_and(|slot| slot.by_table);
+            let again = !by_table && one.wire_index == other.wire_index;
+            (again || one.wire_index != other.wire_index)
                 && one.name == other.name
                 && one.id == other.id
-                && one.raw() == other.raw()
+                && (one.raw() == other.raw() || again && one.is_blank())
         })
     }
 
@@ -128,6 +138,12 @@ impl Accumulator {
             && latest.is_some_and(|other| other.is_whole() && other.raw().starts_with(one.raw()))
     }
 
+    /// Whether no newer call of the choice is open.
+    fn is_last_open(&self, at: SlotId, choice: u32) -> bool {
+        let mut newer = self.calls.0.iter().skip(at + 1).flatten();
+        newer.all(|slot| slot.call.choice != choice || slot.is_closed())
+    }
+
     /// Ends one call and says so.
     pub(super) fn end_call(&mut self, at: SlotId, by: ClosedBy, blank: Blank) {
         if let Some(kind) = self.calls.get(at).and_then(|slot| slot.call.end_text()) {
@@ -142,6 +158,10 @@ impl Accumulator {
             self.say(at);
         }
         let id = self.public_id(at);
+        if let (ClosedBy::Restart, Some(notes)) = (by, &mut self.notes) {
+            // The call that is made again has it.
+            notes.ids.remove(&id.0);
+        }
         let Some(mut slot) = self.calls.0.get_mut(at).and_then(Option::take) else {
             return;
         };
@@ -150,22 +170,17 @@ impl Accumulator {
         let notes = self.notes.as_ref();
         let reason = notes.and_then(|notes| notes.reason(choice));
         let meaning = reason.map(|reason| reason.meaning);
-        // A reason that says the answer was cut means the newest call (11.6), unless that was closed before. A whole object
-        // stays whole all the same.
-        let closed = slot.is_closed();
-        let newest = notes.is_some_and(|notes| notes.newest.contains(&(choice, at)));
-        let cut = slot.call.is_cut()
-            || !closed
-                && newest
-                && matches!(
-                    meaning,
-                    Some(FinishMeaning::Length | FinishMeaning::Filtered | FinishMeaning::Error)
-                );
+        // A reason that says the answer was cut means the last call that is open (11.6). A whole object stays whole all the same.
+        let cuts = matches!(
+            meaning,
+            Some(FinishMeaning::Length | FinishMeaning::Filtered | FinishMeaning::Error)
+        );
+        let cut = slot.call.is_cut() || cuts && !slot.is_closed() && self.is_last_open(at, choice);
         let discarded = matches!(by, ClosedBy::Restart | ClosedBy::Mirrored);
         let unconfirmed = !by.vouches();
-        // Balanced or not: a wire that closes its calls had not closed this one (3.5). Behind another call the close may have been
-        // left out (A5).
-        let open = by == ClosedBy::Error && !slot.by_table && slot.held.is_none() && newest;
+        // Balanced or not: a wire that closes its calls had not closed this one (3.5).
+        let closes = !slot.by_table && slot.held.is_none();
+        let open = by == ClosedBy::Error && closes && !slot.is_passed();
         let closing = Closing {
             settling: Settling {
                 // What is missing from a text that nothing vouches for is not repaired.

@@ -2,21 +2,16 @@
 
 use std::collections::HashSet;
 
-use smallvec::SmallVec;
-
 use super::open::Told;
 use crate::anomaly::AnomalyKind;
 use crate::delta::FinishMeaning;
 use crate::error::Error;
 use crate::event::FinishReason;
-use crate::slots::SlotId;
 
 #[derive(Default)]
 pub(super) struct Notes {
     /// What each choice's model said of its end.
     pub(super) reasons: Vec<(u32, FinishReason)>,
-    /// The newest call of each choice.
-    pub(super) newest: SmallVec<[(u32, SlotId); 1]>,
     /// The public ids given so far.
     pub(super) ids: HashSet<String>,
     /// How often each kind of anomaly was seen.

@@ -26,6 +26,8 @@ pub(super) struct Slot {
     pub(super) by_table: bool,
     /// Opened under the id of this other slot: perhaps its mirror (Q12).
     pub(super) mirrors: Option<SlotId>,
+    /// How long its text was when the newest call behind it was opened.
+    pub(super) passed: Option<usize>,
     pub(super) told: Told,
 }
 
@@ -33,6 +35,12 @@ impl Slot {
     /// The wire's own close of the call that is held can be believed: the text stands.
     pub(super) fn is_closed(&self) -> bool {
         self.held.is_some() && self.call.is_settled()
+    }
+
+    /// A newer call was opened, and nothing came of this one since: where a wire leaves out the closes, that was its close
+    /// (WIRE_FORMATS 3.5).
+    pub(super) fn is_passed(&self) -> bool {
+        self.passed == Some(self.call.raw().len())
     }
 
     /// Appends a piece that needs no second thought, of a call that was announced and may have so many bytes; gives the call.

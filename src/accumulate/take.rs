@@ -129,7 +129,7 @@ impl Accumulator {
             self.limit("max_choices", self.config.max_choices as usize);
             return None;
         }
-        let mirrors = delta.key.id.filter(|_| delta.route == Route::Table);
+        let mirrors = delta.key.id.filter(|_| delta.route != Route::Labelled);
         let mirrors = mirrors.and_then(|id| {
             self.slots.as_ref()?.find(&CallKey {
                 id: Some(id),
@@ -146,13 +146,9 @@ impl Accumulator {
             held: None,
             by_table: matches!(delta.route, Route::Table | Route::Sole),
             mirrors,
+            passed: None,
             told: Told::default(),
         })));
-        let newest = &mut self.notes.get_or_insert_default().newest;
-        match newest.iter_mut().find(|(of, _)| *of == choice) {
-            Some(newest) => newest.1 = slot,
-            None => newest.push((choice, slot)),
-        }
         Some(slot)
     }
 
@@ -163,9 +159,10 @@ impl Accumulator {
             let Some(slot) = self.calls.get(at).filter(|slot| slot.call.choice == choice) else {
                 continue;
             };
+            slot.passed = Some(slot.call.raw().len());
             match slot.held {
                 // The wire had closed it blank, and the model went on: it was meant to be blank.
-                Some(by @ ClosedBy::BlockStop) if slot.call.is_blank() => {
+                Some(by @ ClosedBy::BlockStop) if slot.call.says_nothing() => {
                     self.end_call(at, by, Blank::Object)
                 }
                 None if by_next && slot.by_table && slot.call.is_whole() => {
@@ -204,6 +201,10 @@ impl Accumulator {
         }
         if call.item_id.is_none() {
             call.item_id = delta.key.item_id.map(str::to_owned);
+        }
+        if delta.route == Route::Opens {
+            // A start that is repeated opens the call again.
+            slot.held = None;
         }
         if delta.closes_text {
             slot.held = Some(ClosedBy::Restated);

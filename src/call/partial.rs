@@ -7,7 +7,9 @@ use std::fmt;
 
 use serde::de::IgnoredAny;
 
-use super::settle::{Sources, prefers_fragments, says_nothing, scanned, settle, settle_free};
+use super::settle::{
+    Sources, is_blank, prefers_fragments, says_nothing, scanned, settle, settle_free,
+};
 use super::{CallIndex, Evidence, Parts, ToolCall, ToolName};
 use crate::anomaly::AnomalyKind;
 use crate::arguments::{Arguments, Known, PartialArguments, ProblemKind, Settling};
@@ -249,6 +251,11 @@ impl PartialCall {
 
     pub(crate) fn is_blank(&self) -> bool {
         self.scan().is_blank()
+    }
+
+    /// Blank, or the text `null`.
+    pub(crate) fn says_nothing(&self) -> bool {
+        is_blank(&self.text, &self.scan())
     }
 
     pub(crate) fn is_empty_object(&self) -> bool {

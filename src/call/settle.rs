@@ -47,8 +47,11 @@ pub(super) fn settle(sources: Sources, settling: &Settling) -> Settled {
             Some(restated).filter(|restated| !prefers_fragments(restated, &text, &scan))
         }
         // A start block's input is a default: any fragment that says something replaces it (A3). The usual `{}` there is
-        // what a call without arguments has, and says nothing of a call that was cut.
-        (None, Some(initial)) if blank && !matches!(initial.trim(), "null" | "\"\"") => {
+        // what a call without arguments has, and says nothing of a call that was cut. An object there beats `{}` (11.4.5).
+        (None, Some(initial))
+            if (blank && !matches!(initial.trim(), "null" | "\"\""))
+                || (says_nothing(&text) && is_object(&initial)) =>
+        {
             let default =
                 says_nothing(&initial) && (settling.blank == Blank::Cut || !text.is_empty());
             restated_differs = !default && !text.is_empty();
@@ -102,7 +105,8 @@ pub(super) fn differs(restated: &str, text: &str, scan: &Scan) -> bool {
     !is_blank(text, scan) && !restated.starts_with(text)
 }
 
-fn is_blank(text: &str, scan: &Scan) -> bool {
+/// Blank, or the text `null`.
+pub(super) fn is_blank(text: &str, scan: &Scan) -> bool {
     scan.is_blank() || text.trim() == "null"
 }
 

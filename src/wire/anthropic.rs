@@ -4,18 +4,19 @@
 //! `type` decides; the `event:` line may be missing, late or renamed. A block that got its stop is closed there; blocks
 //! whose stop never came are closed by `message_delta` and `message_stop` (A5; Kimi's endpoint sends no stops at all).
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use smallvec::SmallVec;
 
+use crate::anomaly::AnomalyKind;
 use crate::delta::{
     ArgumentsPart, CallDelta, ClosedBy, Delta, DeltaSink, Executor, FinishMeaning, Route, TextKind,
 };
 use crate::framing::Frame;
 use crate::json::cursor::{Cursor, Fault, Text};
 use crate::wire::payload::{
-    Json, JsonDecoder, is_foreign_error, report, report_finish, stop_block,
+    Arguments, Json, JsonDecoder, is_foreign_error, report, report_finish, stop_block,
 };
 use crate::wire::{Decoder, SERVER_TOOL_USE};
 
@@ -27,6 +28,12 @@ pub(super) fn decoder() -> Box<dyn Decoder> {
 #[derive(Default)]
 pub(super) struct Anthropic {
     stage: Stage,
+    /// The hash of the message's id, or of none.
+    message: u64,
+    /// The highest index of its blocks.
+    highest: Option<i64>,
+    /// A `message_start` came again with the same id or none, and nothing tells yet whether the message goes on or begins again.
+    repeated: bool,
     /// None until a call begins.
     told: Option<Box<Told>>,
     scratch: Vec<u8>,
@@ -38,7 +45,8 @@ pub(super) struct Anthropic {
 struct Told {
     /// Those whose block is open, with its index.
     open: SmallVec<[(i64, u64); 2]>,
-    ended: HashSet<u64>,
+    /// Those that ended, and whether an opening message held them.
+    ended: HashMap<u64, bool>,
 }
 
 impl Told {
@@ -49,7 +57,9 @@ impl Told {
             .partition(|&(at, _)| ends(at));
         self.open = open;
         let ended: SmallVec<[_; 2]> = ended;
-        self.ended.extend(ended.into_iter().map(|(_, id)| id));
+        for (_, id) in ended {
+            self.ended.entry(id).or_insert(false);
+        }
     }
 }
 
@@ -71,6 +81,8 @@ struct Event<'a> {
     index: Option<i64>,
     block: Option<Box<Block<'a>>>,
     delta: Part<'a>,
+    /// `message.id`.
+    message_id: Option<Text<'a>>,
     /// The raw `message.content`, which may already hold calls (A2).
     content: Option<&'a str>,
     /// `message.stop_reason`, as MiniMax's closing snapshot and pre-filled messages carry it.
@@ -94,7 +106,7 @@ struct Block<'a> {
 /// The `delta` of a block or of the message.
 #[derive(Default)]
 struct Part<'a> {
-    json: Option<Text<'a>>,
+    json: Arguments<'a>,
     text: Option<(TextKind, Text<'a>)>,
     reason: Option<Text<'a>>,
 }
@@ -111,10 +123,14 @@ impl Block<'_> {
 
     /// Tells the calls apart; those without an id are one.
     fn id_hash(&self) -> u64 {
-        let mut hasher = DefaultHasher::new();
-        self.id.map(Text::to_cow).hash(&mut hasher);
-        hasher.finish()
+        hash(self.id)
     }
+}
+
+fn hash(id: Option<Text<'_>>) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    id.map(Text::to_cow).hash(&mut hasher);
+    hasher.finish()
 }
 
 impl JsonDecoder for Anthropic {
@@ -142,10 +158,12 @@ impl JsonDecoder for Anthropic {
             Some(EventKind::BlockDelta) => self.speak_delta(&event, sink),
             Some(EventKind::BlockStart) => {
                 if let Some(block) = event.block.as_deref() {
+                    self.begin_block(event.index, sink);
                     self.speak_block(block, event.index, sink);
                 }
             }
             Some(EventKind::BlockStop) => {
+                self.go_on(sink);
                 if let (Some(told), Some(index)) = (&mut self.told, event.index) {
                     told.end(|at| at == index);
                 }
@@ -153,15 +171,21 @@ impl JsonDecoder for Anthropic {
             }
             Some(EventKind::MessageStart) => self.speak_message(&event, sink),
             Some(EventKind::MessageDelta) => {
-                self.end_blocks();
-                finish(event.delta.reason.or(event.message_reason), sink);
-                sink.delta(&Delta::CloseAll {
-                    choice: Some(0),
-                    by: ClosedBy::MessageEnd,
-                });
+                // One that gives no reason only counts tokens, perhaps in the middle of a block.
+                let reason = event.delta.reason.or(event.message_reason);
+                if reason.is_some() {
+                    self.go_on(sink);
+                    self.end_blocks();
+                    finish(reason, sink);
+                    sink.delta(&Delta::CloseAll {
+                        choice: Some(0),
+                        by: ClosedBy::MessageEnd,
+                    });
+                }
                 usage(&event, sink);
             }
             Some(EventKind::MessageStop) => {
+                self.go_on(sink);
                 self.end_blocks();
                 self.stage = Stage::Stopped;
                 sink.delta(&Delta::End);
@@ -213,6 +237,7 @@ fn read_event<'a>(cursor: &mut Cursor<'a>) -> Result<Event<'a>, Fault> {
             b"content_block" => event.block = Some(Box::new(read_block(cursor)?)),
             b"message" => drop(cursor.members(|cursor, key| {
                 match key {
+                    b"id" => event.message_id = cursor.label()?,
                     b"content" => event.content = Some(cursor.raw()?),
                     b"stop_reason" => event.message_reason = cursor.label()?,
                     b"usage" => event.usage = Some(cursor.raw()?),
@@ -233,7 +258,7 @@ fn read_part<'a>(cursor: &mut Cursor<'a>, part: &mut Part<'a>) -> Result<(), Fau
     cursor.members(|cursor, key| {
         let kind = match key {
             b"partial_json" => {
-                part.json = cursor.text()?;
+                part.json = Arguments::read(cursor)?;
                 return Ok(());
             }
             b"stop_reason" => {
@@ -272,13 +297,23 @@ fn read_block<'a>(cursor: &mut Cursor<'a>) -> Result<Block<'a>, Fault> {
 
 impl Anthropic {
     fn speak_delta(&mut self, event: &Event<'_>, sink: &mut dyn DeltaSink) {
-        if let Some(json) = event.delta.json {
-            return sink.delta(&Delta::Arguments {
-                choice: 0,
-                index: event.index,
-                route: Route::Labelled,
-                text: json.fragment(&mut self.scratch),
-            });
+        match event.delta.json {
+            Arguments::Text(json) => {
+                return sink.delta(&Delta::Arguments {
+                    choice: 0,
+                    index: event.index,
+                    route: Route::Labelled,
+                    text: json.fragment(&mut self.scratch),
+                });
+            }
+            // Relays that hold the input as an object send it so (Q40).
+            Arguments::Value { raw, .. } => {
+                let mut call = CallDelta::new().index(event.index).route(Route::Labelled);
+                call.arguments = ArgumentsPart::Whole(raw);
+                return sink.delta(&Delta::Call(call));
+            }
+            Arguments::Null => return sink.delta(&Delta::Anomaly(AnomalyKind::NullArguments)),
+            Arguments::Absent => {}
         }
         if let Some((kind, text)) = event.delta.text {
             sink.delta(&Delta::Text {
@@ -291,12 +326,16 @@ impl Anthropic {
 
     fn speak_block(&mut self, block: &Block<'_>, index: Option<i64>, sink: &mut dyn DeltaSink) {
         if let Some(executor) = block.executor() {
+            let told = self.told.get_or_insert_default();
+            let id = block.id_hash();
             if let Some(index) = index {
-                let told = self.told.get_or_insert_default();
                 told.open.retain(|(at, _)| *at != index);
-                told.open.push((index, block.id_hash()));
+                told.open.push((index, id));
             }
-            return speak_call(block, executor, index, sink);
+            // What the opening message held, and the blocks say again, is one call.
+            let again = block.id.is_some() && told.ended.get(&id) == Some(&true);
+            let route = if again { Route::Labelled } else { Route::Opens };
+            return speak_call(block, executor, index, route, sink);
         }
         let (kind, text) = match block.kind.map(Text::to_cow).as_deref() {
             Some("text") => (TextKind::Answer, block.text),
@@ -313,6 +352,31 @@ impl Anthropic {
         }
     }
 
+    /// A block begins. In a message that was opened again an index that is used again tells that all begins again (A4).
+    fn begin_block(&mut self, index: Option<i64>, sink: &mut dyn DeltaSink) {
+        if self.repeated && index <= self.highest {
+            self.restart(sink);
+        }
+        self.go_on(sink);
+        self.highest = self.highest.max(index);
+    }
+
+    /// The message that was opened again goes on, so that it was only its start that came twice.
+    fn go_on(&mut self, sink: &mut dyn DeltaSink) {
+        if std::mem::take(&mut self.repeated) {
+            sink.delta(&Delta::Anomaly(AnomalyKind::RestartedMessage));
+        }
+    }
+
+    fn restart(&mut self, sink: &mut dyn DeltaSink) {
+        self.repeated = false;
+        self.highest = None;
+        if let Some(told) = &mut self.told {
+            told.open.clear();
+        }
+        sink.delta(&Delta::Restart);
+    }
+
     /// All blocks of the message are over.
     fn end_blocks(&mut self) {
         if let Some(told) = &mut self.told {
@@ -322,11 +386,15 @@ impl Anthropic {
 
     fn speak_message(&mut self, event: &Event<'_>, sink: &mut dyn DeltaSink) {
         let before = std::mem::replace(&mut self.stage, Stage::Started);
+        let id = hash(event.message_id);
+        let same = std::mem::replace(&mut self.message, id) == id;
+        // The same message: what comes next tells whether it begins again or only its start came twice (A4).
+        self.repeated = same && before == Stage::Started && !holds_calls(event.content);
+        if self.repeated {
+            return;
+        }
         if before != Stage::Fresh {
-            if let Some(told) = &mut self.told {
-                told.open.clear();
-            }
-            sink.delta(&Delta::Restart);
+            self.restart(sink);
         }
         // A message behind one that stopped is a later turn of a recorded conversation. Its own blocks are told; what it was
         // opened with is taken for a record of the turns before it.
@@ -343,9 +411,9 @@ impl Anthropic {
             if let Some(executor) = block.executor() {
                 let id = block.id_hash();
                 let told = self.told.as_ref();
-                if told.is_none_or(|told| !told.ended.contains(&id)) {
+                if told.is_none_or(|told| !told.ended.contains_key(&id)) {
                     held.push(id);
-                    speak_call(&block, executor, None, sink);
+                    speak_call(&block, executor, None, Route::Opens, sink);
                 }
             }
             Ok(())
@@ -360,7 +428,8 @@ impl Anthropic {
             return;
         }
         if !held.is_empty() {
-            self.told.get_or_insert_default().ended.extend(held);
+            let told = self.told.get_or_insert_default();
+            told.ended.extend(held.into_iter().map(|id| (id, true)));
         }
         if event.message_reason.is_some() {
             finish(event.message_reason, sink);
@@ -369,7 +438,23 @@ impl Anthropic {
     }
 }
 
-fn speak_call(block: &Block<'_>, executor: Executor, index: Option<i64>, sink: &mut dyn DeltaSink) {
+/// Whether the content of a message holds calls.
+fn holds_calls(content: Option<&str>) -> bool {
+    let mut holds = false;
+    let _ = Cursor::new(content.unwrap_or_default()).elements(|cursor| {
+        holds |= read_block(cursor)?.executor().is_some();
+        Ok(())
+    });
+    holds
+}
+
+fn speak_call(
+    block: &Block<'_>,
+    executor: Executor,
+    index: Option<i64>,
+    route: Route,
+    sink: &mut dyn DeltaSink,
+) {
     let (id, name) = (block.id.map(Text::to_cow), block.name.map(Text::to_cow));
     let server_name = block.server_name.map(Text::to_cow);
     let caller = block.caller.map(|caller| [("caller", caller)]);
@@ -377,7 +462,7 @@ fn speak_call(block: &Block<'_>, executor: Executor, index: Option<i64>, sink: &
         .index(index)
         .id(id.as_deref())
         .name(name.as_deref());
-    call.route = Route::Opens;
+    call.route = route;
     call.executor = Some(executor);
     call.server_name = server_name.as_deref();
     call.extras = caller.as_ref().map_or(&[], |caller| caller.as_slice());

@@ -223,7 +223,8 @@ fn read_delta<'a>(cursor: &mut Cursor<'a>, body: &mut Body<'a>) -> Result<(), Fa
     let read = |cursor: &mut Cursor<'a>, key: &[u8], body: &mut Body<'a>| {
         match (key, cursor.kind()?) {
             (b"input", Kind::String) => body.arguments = cursor.text()?.map(Arguments::Text),
-            (b"input", Kind::Object) => body.arguments = Some(Arguments::Whole(cursor.raw()?)),
+            (b"input", Kind::Null) => cursor.skip()?,
+            (b"input", _) => body.arguments = Some(Arguments::Whole(cursor.raw()?)),
             (b"signature" | b"redactedContent", _) => {
                 body.text = cursor.text()?.map(|text| (TextKind::Signature, text))
             }

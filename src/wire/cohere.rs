@@ -20,6 +20,8 @@ pub(super) fn decoder() -> Box<dyn Decoder> {
 
 #[derive(Default)]
 struct Cohere {
+    /// A `message-start` came: another one begins the message again.
+    started: bool,
     scratch: Vec<u8>,
 }
 
@@ -50,6 +52,11 @@ impl JsonDecoder for Cohere {
         match kind.as_deref().or(frame.event).unwrap_or_default() {
             "tool-call-delta" => self.speak_calls(&event, Route::Labelled, sink),
             "tool-call-start" => self.speak_calls(&event, Route::Opens, sink),
+            "message-start" => {
+                if std::mem::replace(&mut self.started, true) {
+                    sink.delta(&Delta::Restart);
+                }
+            }
             "tool-call-end" => stop_block(event.index, sink),
             "tool-plan-delta" | "content-start" | "content-delta" => {
                 for &(kind, text) in &event.texts {

@@ -9,28 +9,34 @@
 mod call_item;
 mod events;
 mod items;
+mod pieces;
 mod seen;
 #[cfg(test)]
 mod tests;
 mod texts;
 mod unfinished;
 
+use std::borrow::Cow;
+
 use smallvec::SmallVec;
 
 use crate::anomaly::AnomalyKind;
 use crate::delta::{
-    ArgumentsPart, CallDelta, CallKey, ClosedBy, Delta, DeltaSink, Executor, FinishMeaning, Route,
-    TextKind, ToolKind,
+    ArgumentsPart, CallDelta, CallKey, ClosedBy, Delta, DeltaSink, FinishMeaning, Route, TextKind,
+    ToolKind,
 };
 use crate::framing::Frame;
 use crate::json::cursor::{Cursor, Fault, Text};
 use crate::wire::Decoder;
-use crate::wire::payload::{Json, JsonDecoder, is_foreign_error, report_error, report_finish};
+use crate::wire::payload::{
+    Arguments, Json, JsonDecoder, is_foreign_error, report_error, report_finish,
+};
 
 use call_item::CallItem;
-use events::{Event, EventKind, MCP_CALL, Piece, Response, read_event};
+use events::{Event, EventKind, Response, read_event};
 use items::Item;
 pub(crate) use items::executor_of;
+use pieces::speak_arguments;
 use seen::Seen;
 use texts::{Source, TEXT_KINDS, Told};
 use unfinished::{AllUnfinished, Unfinished};
@@ -42,9 +48,9 @@ pub(super) fn decoder() -> Box<dyn Decoder> {
 #[derive(Default)]
 struct OpenAiResponses {
     stage: Stage,
+    /// None until a response or an item begins.
+    opened: Option<Box<Opened>>,
     seen: Seen,
-    /// Of the calls in `seen` those whose arguments are an object that was not told yet.
-    unfinished: Option<Box<AllUnfinished>>,
     /// A call was told that the caller must answer.
     asks: bool,
     /// None until a text is told.
@@ -53,6 +59,20 @@ struct OpenAiResponses {
     epoch: u32,
     /// Holds a decoded text while it is spoken.
     scratch: Vec<u8>,
+}
+
+/// What is known of the response beside its calls: what tells one that is created twice from one that begins again, and what is
+/// not told yet.
+#[derive(Default)]
+struct Opened {
+    /// The response's id, where it has one.
+    id: Option<String>,
+    /// A `response.created` repeated that id, and nothing tells yet whether the response goes on or begins again.
+    repeated: bool,
+    /// The highest index of its items.
+    highest: Option<i64>,
+    /// Of the calls seen those whose arguments are an object that was not told yet.
+    unfinished: AllUnfinished,
 }
 
 /// Where in a response the stream is. A body can hold several, one after another.
@@ -110,7 +130,7 @@ impl JsonDecoder for OpenAiResponses {
             Some(EventKind::PartDone) => self.speak_part(&event, event.whole, sink),
             Some(EventKind::ItemAdded) => self.speak_added(&event, sink),
             Some(EventKind::ItemDone) => self.speak_finished(&event, sink),
-            Some(EventKind::Created) => self.begin(sink),
+            Some(EventKind::Created) => self.begin(event.response, sink),
             Some(EventKind::Terminal) => self.end(kind, event.response, sink),
             Some(EventKind::Error) => self.fail(cursor.document(), sink),
             None if is_foreign_error(cursor.document(), stated.as_deref()) => {
@@ -133,15 +153,14 @@ impl OpenAiResponses {
         kind: Option<&'static ToolKind>,
         sink: &mut dyn DeltaSink,
     ) {
-        match event.delta {
-            Piece::Text(text) => {
-                let arguments = ArgumentsPart::Fragment(text.fragment(&mut self.scratch));
-                speak_arguments(&self.seen, event, kind, arguments, sink);
-                self.stage = Stage::Running;
-            }
-            Piece::Null => sink.delta(&Delta::Anomaly(AnomalyKind::NullArguments)),
-            Piece::Absent => {}
-        }
+        let arguments = match event.delta {
+            Arguments::Text(text) => ArgumentsPart::Fragment(text.fragment(&mut self.scratch)),
+            Arguments::Value { raw, .. } => ArgumentsPart::Whole(raw),
+            Arguments::Null => return sink.delta(&Delta::Anomaly(AnomalyKind::NullArguments)),
+            Arguments::Absent => return,
+        };
+        speak_arguments(&self.seen, event, kind, arguments, sink);
+        self.stage = Stage::Running;
     }
 
     /// The `.done` of a call's arguments, which may lack its text (R11): of a call that is known it says all the same that its
@@ -153,6 +172,8 @@ impl OpenAiResponses {
         sink: &mut dyn DeltaSink,
     ) {
         let whole = event.whole.map(Text::to_cow);
+        let whole = whole.or(event.value.map(Cow::Borrowed));
+        self.go_on(sink);
         if whole.is_some() || self.seen.is_label(event.output_index) {
             let whole = whole.as_deref();
             let arguments = whole.map_or(ArgumentsPart::None, ArgumentsPart::Restated);
@@ -170,7 +191,7 @@ impl OpenAiResponses {
     ) {
         self.stage = Stage::Running;
         let text = match (event.delta, source) {
-            (Piece::Text(text), Source::Piece) => Some(text),
+            (Arguments::Text(text), Source::Piece) => Some(text),
             (_, Source::Piece) => None,
             _ => event.whole,
         };
@@ -190,11 +211,12 @@ impl OpenAiResponses {
 
     /// `output_item.added`: the header of a call. Its first pieces may have come before it (R14).
     fn speak_added(&mut self, event: &Event<'_>, sink: &mut dyn DeltaSink) {
-        self.stage = Stage::Running;
         let item = event.item.as_deref();
-        let Some((item, call)) =
-            item.and_then(|item| Some((item, CallItem::new(item, event.output_index)?)))
-        else {
+        let call = item.and_then(|item| Some((item, CallItem::new(item, event.output_index)?)));
+        let repeated = call.as_ref();
+        let repeated = repeated.and_then(|(_, call)| self.seen.announced(&call.identity()));
+        self.begin_item(event.output_index, repeated.is_some(), sink);
+        let Some((item, call)) = call else {
             // A call says nothing of the texts under its index: their item may still be open (R19).
             if let Some(told) = &mut self.told {
                 told.begin_item(event.output_index);
@@ -202,7 +224,6 @@ impl OpenAiResponses {
             return;
         };
         let who = call.identity();
-        let repeated = self.seen.announced(&who);
         if repeated.is_some_and(|at| self.seen.is_closed(at)) {
             return;
         }
@@ -220,8 +241,8 @@ impl OpenAiResponses {
         let held = unfinished.as_ref().map_or(0, |unfinished| unfinished.bytes);
         call.speak_announced(key, route, arguments, held, sink);
         if let Some(unfinished) = unfinished {
-            let all = self.unfinished.get_or_insert_default();
-            all.0.insert(at, unfinished);
+            let opened = self.opened.get_or_insert_default();
+            opened.unfinished.0.insert(at, unfinished);
         }
     }
 
@@ -229,10 +250,10 @@ impl OpenAiResponses {
     fn speak_part(&mut self, event: &Event<'_>, text: Option<Text<'_>>, sink: &mut dyn DeltaSink) {
         let item_id = event.item_id().map(Text::to_cow).unwrap_or_default();
         let at = self.seen.spoken_of(event.output_index, &item_id);
-        let (Some(at), Some(all)) = (at, &mut self.unfinished) else {
+        let (Some(at), Some(opened)) = (at, &mut self.opened) else {
             return;
         };
-        let Some(held) = all.0.get_mut(&at) else {
+        let Some(held) = opened.unfinished.0.get_mut(&at) else {
             return;
         };
         held.take(
@@ -248,7 +269,10 @@ impl OpenAiResponses {
 
     /// No finished item comes any more: what was held is said, or that nothing came.
     fn speak_unfinished(&mut self, ended_well: bool, sink: &mut dyn DeltaSink) {
-        for (at, unfinished) in self.unfinished.take().into_iter().flat_map(|all| all.0) {
+        let Some(opened) = &mut self.opened else {
+            return;
+        };
+        for (at, unfinished) in std::mem::take(&mut opened.unfinished).0 {
             let so_far = unfinished.so_far(ended_well);
             let mut call = CallDelta::new().id(&*unfinished.id);
             (call.key.index, call.key.item_id) = self.seen.address(at);
@@ -273,6 +297,7 @@ impl OpenAiResponses {
         let Some(call) = CallItem::new(item, event.output_index) else {
             return self.speak_texts(item, event.output_index, sink);
         };
+        self.go_on(sink);
         let known = self.seen.restated(&call.identity());
         // A call that was cut stays open until the terminal says what cut it.
         let is_cut = item.status.is_some_and(|status| status.raw == "incomplete");
@@ -297,8 +322,8 @@ impl OpenAiResponses {
             None => self.seen.add(&call.identity()),
         };
         self.asks |= call.is_asked();
-        if let Some(all) = &mut self.unfinished {
-            all.0.remove(&at);
+        if let Some(opened) = &mut self.opened {
+            opened.unfinished.0.remove(&at);
         }
         call.speak_whole(call.key(&self.seen, at), route, sink);
         Some(at)
@@ -342,16 +367,49 @@ impl OpenAiResponses {
         report_error(document, None, sink);
     }
 
-    /// A response begins. One that began already is over or abandoned: its labels mean nothing any more.
-    fn begin(&mut self, sink: &mut dyn DeltaSink) {
-        if self.stage != Stage::Fresh {
-            sink.delta(&Delta::Restart);
-            *self = OpenAiResponses {
-                // Counted on: what was remembered of the response before is not of this one.
-                epoch: self.epoch,
-                scratch: std::mem::take(&mut self.scratch),
-                ..OpenAiResponses::default()
-            };
+    /// A response begins. One that began already is over or abandoned, unless it is this one.
+    fn begin(&mut self, response: Option<Box<Response<'_>>>, sink: &mut dyn DeltaSink) {
+        let id = response.and_then(|response| Some(response.id?.to_cow().into_owned()));
+        let same = id.is_some() && self.opened.as_ref().is_some_and(|opened| opened.id == id);
+        let repeated = same && self.stage == Stage::Running;
+        if self.stage != Stage::Fresh && !repeated {
+            self.restart(sink);
+        }
+        let opened = self.opened.get_or_insert_default();
+        (opened.id, opened.repeated) = (id, repeated);
+    }
+
+    /// Labels and ids of what came so far mean nothing any more.
+    fn restart(&mut self, sink: &mut dyn DeltaSink) {
+        sink.delta(&Delta::Restart);
+        *self = OpenAiResponses {
+            // Counted on: what was remembered of the response before is not of this one.
+            epoch: self.epoch,
+            scratch: std::mem::take(&mut self.scratch),
+            ..OpenAiResponses::default()
+        };
+    }
+
+    /// An item begins. In a response that was created again an index that is used again, of another item, tells that all begins
+    /// again.
+    fn begin_item(&mut self, index: Option<i64>, known: bool, sink: &mut dyn DeltaSink) {
+        let opened = self.opened.get_or_insert_default();
+        if opened.repeated && !known && index <= opened.highest {
+            let id = opened.id.take();
+            self.restart(sink);
+            self.opened.get_or_insert_default().id = id;
+        }
+        self.go_on(sink);
+        let opened = self.opened.get_or_insert_default();
+        opened.highest = opened.highest.max(index);
+        self.stage = Stage::Running;
+    }
+
+    /// The response that was created again goes on.
+    fn go_on(&mut self, sink: &mut dyn DeltaSink) {
+        let opened = self.opened.as_mut();
+        if opened.is_some_and(|opened| std::mem::take(&mut opened.repeated)) {
+            sink.delta(&Delta::Anomaly(AnomalyKind::RestartedMessage));
         }
     }
 
@@ -364,6 +422,7 @@ impl OpenAiResponses {
         if std::mem::replace(&mut self.stage, Stage::Ended) == Stage::Ended {
             return;
         }
+        self.go_on(sink);
         let response = response.unwrap_or_default();
         // The response's own status outranks an event that only says that all is well.
         let status = response.status.map(Text::to_cow);
@@ -438,42 +497,4 @@ impl OpenAiResponses {
         };
         report_finish(0, reason, meaning, sink);
     }
-}
-
-/// A piece of argument text, or its end, with the text restated perhaps. Where the index is the label of one known call it
-/// says all: ids that rotate or are only temporary (R9) are noise then, and not handed on. Else the event may be all there is
-/// of its call.
-fn speak_arguments(
-    seen: &Seen,
-    event: &Event<'_>,
-    kind: Option<&'static ToolKind>,
-    arguments: ArgumentsPart<'_>,
-    sink: &mut dyn DeltaSink,
-) {
-    let is_label = seen.is_label(event.output_index);
-    if let (true, ArgumentsPart::Fragment(text)) = (is_label, arguments) {
-        return sink.delta(&Delta::Arguments {
-            choice: 0,
-            index: event.output_index,
-            route: Route::Labelled,
-            text,
-        });
-    }
-    let mut call = CallDelta::new();
-    call.route = Route::Labelled;
-    call.arguments = arguments;
-    call.closes_text = !matches!(arguments, ArgumentsPart::Fragment(_));
-    if is_label {
-        call.key.index = event.output_index;
-        return sink.delta(&Delta::Call(call));
-    }
-    let [item_id, call_id, name] =
-        [event.item_id(), event.call_id, event.name].map(|text| text.map(Text::to_cow));
-    call = call.id(call_id.as_deref()).name(name.as_deref());
-    call.key.index =
-        seen.index_of_piece(event.output_index, item_id.as_deref().unwrap_or_default());
-    call.key.item_id = item_id.as_deref();
-    call.kind = kind;
-    call.executor = (kind == Some(&MCP_CALL)).then_some(Executor::Provider);
-    sink.delta(&Delta::Call(call));
 }

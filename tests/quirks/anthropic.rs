@@ -493,6 +493,34 @@ fn a_bare_end_after_the_stop_reason_is_still_a_truncation() {
 }
 
 #[test]
+fn a_message_delta_without_a_reason_closes_nothing() {
+    let counted = |delta: Value| {
+        event(&json!({"type": "message_delta", "delta": delta, "usage": {"output_tokens": 3}}))
+    };
+    for delta in [json!({"stop_reason": null}), json!({}), json!(null)] {
+        let run = anthropic(message(
+            "tool_use",
+            &[
+                tool_start(0, "toolu_1", "tide_height"),
+                input(0, "{\"port\":"),
+                counted(delta),
+                input(0, "\"Brest\"}"),
+                block_stop(0),
+            ],
+        ));
+        run.assert_whole(&[tide()]);
+        assert_eq!(run.anomalies, []);
+    }
+    // The end of the message closes what nothing else closed.
+    let open = [
+        tool_start(0, "toolu_1", "now"),
+        counted(json!({})),
+        message_stop(),
+    ];
+    anthropic(message_start() + &open.concat()).assert_whole(&[("now", json!({}))]);
+}
+
+#[test]
 fn a_name_that_was_said_is_never_changed() {
     let again = block_start(
         0,

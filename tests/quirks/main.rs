@@ -13,6 +13,7 @@ mod support;
 
 mod anthropic;
 mod arguments;
+mod blocks;
 mod envelope;
 mod errors;
 mod events;

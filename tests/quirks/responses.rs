@@ -879,3 +879,125 @@ fn responses_r20_uuids_for_ids() {
     assert_eq!(run.calls[0].item_id(), Some(id));
     assert_eq!(run.anomalies, []);
 }
+
+#[test]
+fn arguments_that_come_as_a_value_are_the_calls() {
+    let begin = || added(0, tide_item("fc_1", "call_1", ""));
+    let object = json!({"port": "Brest"});
+    let told = event(
+        &json!({"type": "response.function_call_arguments.done", "output_index": 0,
+        "item_id": "fc_1", "arguments": object}),
+    );
+    for events in [
+        vec![begin(), piece(0, "fc_1", object.clone())],
+        vec![begin(), told.clone()],
+        vec![begin(), piece(0, "fc_1", object.clone()), told],
+    ] {
+        responses(&events, json!([])).assert_whole(&[tide()]);
+    }
+    let run = responses(&[begin(), piece(0, "fc_1", json!([1]))], json!([]));
+    assert_eq!(run.calls[0].arguments().raw(), "[1]");
+    assert!(!run.calls[0].is_usable());
+}
+
+/// A response that is created, or created again, with this id.
+fn created(id: &str) -> String {
+    event(
+        &json!({"type": "response.created", "response": {"id": id, "status": "in_progress", "output": []}}),
+    )
+}
+
+#[test]
+fn a_response_that_is_created_twice_goes_on() {
+    let tide_added = || added(0, tide_item("fc_1", "call_1", ""));
+    let tide_done = || done(0, tide_item("fc_1", "call_1", BREST));
+    let rest = || piece(0, "fc_1", "\"Brest\"}");
+    let half = || [tide_added(), piece(0, "fc_1", "{\"port\":")].concat();
+    let moon = || added(1, item("fc_2", "call_2", "moon_phase", "{}"));
+    for (events, snapshot) in [
+        (vec![half(), created("resp_t"), rest()], json!([])),
+        (
+            vec![half(), created("resp_t"), rest(), tide_done()],
+            json!([]),
+        ),
+        (
+            vec![half(), created("resp_t"), tide_added(), rest()],
+            json!([]),
+        ),
+        (vec![half(), created("resp_t"), tide_done()], json!([])),
+        // All of it again, or its snapshot: nothing is told twice (R7).
+        (
+            vec![
+                tide_added(),
+                tide_done(),
+                created("resp_t"),
+                tide_added(),
+                rest(),
+                tide_done(),
+            ],
+            json!([]),
+        ),
+        (
+            vec![tide_added(), tide_done(), created("resp_t")],
+            json!([tide_item("fc_1", "call_1", BREST)]),
+        ),
+    ] {
+        let run = responses(&events, snapshot);
+        run.assert_whole(&[tide()]);
+        assert_eq!(run.ids(), [Some("call_1")]);
+        assert!(run.discarded.is_empty());
+        run.assert_told(AnomalyKind::RestartedMessage);
+    }
+    let next = [half(), rest(), created("resp_t"), moon()];
+    responses(&next, json!([])).assert_whole(&[tide(), ("moon_phase", json!({}))]);
+}
+
+#[test]
+fn a_response_that_begins_again_discards_what_is_open_and_keeps_its_ids_for_what_comes() {
+    let half = |id: &str| [added(0, tide_item("fc_1", id, "")), piece(0, "fc_1", "{")].concat();
+    let whole = || done(0, tide_item("fc_2", "call_2", BREST));
+    let again = added(0, tide_item("fc_2", "call_2", ""));
+    let text = added(0, json!({"type": "message", "id": "msg_1", "content": []}));
+    for events in [
+        // Another response, with the same id for its call or another.
+        vec![half("call_2"), created("resp_2"), again.clone(), whole()],
+        vec![half("call_1"), created("resp_2"), whole()],
+        // The same one, whose indexes are used again.
+        vec![half("call_1"), created("resp_t"), again.clone(), whole()],
+        vec![half("call_1"), created("resp_t"), text, again, whole()],
+    ] {
+        let run = responses(&events, json!([]));
+        run.assert_whole(&[tide()]);
+        assert_eq!(run.ids(), [Some("call_2")]);
+        assert_eq!(run.discarded.len(), 1);
+        run.assert_told(AnomalyKind::RestartedMessage);
+    }
+}
+
+#[test]
+fn free_text_that_is_open_behind_a_finished_call_is_cut_by_the_token_limit() {
+    let open = json!({"type": "custom_tool_call", "id": "ctc_1", "call_id": "call_1", "name": "sql", "input": ""});
+    let body = [
+        created("resp_t"),
+        added(0, open),
+        event(
+            &json!({"type": "response.custom_tool_call_input.delta", "output_index": 0, "delta": "select"}),
+        ),
+        done(1, tide_item("fc_2", "call_2", BREST)),
+        event(
+            &json!({"type": "response.incomplete", "response": {"status": "incomplete",
+            "incomplete_details": {"reason": "max_output_tokens"}, "output": []}}),
+        ),
+    ];
+    let run = both(WireFormat::OpenAiResponses, body.concat());
+    let states: Vec<_> = run
+        .calls
+        .iter()
+        .map(|call| (call.name(), call.state()))
+        .collect();
+    let expected = [
+        ("tide_height", CallState::Whole),
+        ("sql", CallState::Truncated),
+    ];
+    assert_eq!(states, expected);
+}

@@ -118,6 +118,10 @@ struct Slot {
     ended: Option<Ended>,
     discarded: bool,
     held: bool,
+    /// Of a wire that sends blocks.
+    block: bool,
+    /// How long its text was when the newest call behind it was opened.
+    passed: Option<usize>,
 }
 
 /// State, object and text.
@@ -140,6 +144,11 @@ impl Slot {
     fn is_settled(&self) -> bool {
         let says = |text: &str| !is_blank(text) && !is_empty_object(text) && text != "\"\"";
         self.is_done() || (self.is_unread() && self.initial.as_deref().is_some_and(says))
+    }
+
+    /// A newer call was opened, and nothing came of this one since.
+    fn is_passed(&self) -> bool {
+        self.passed == Some(self.text().len())
     }
 }
 
@@ -605,26 +614,30 @@ impl Oracle {
         let latest = before.find(|other| other.ended.is_none() && other.choice == one.choice);
         let nameless = one.by_table && one.id.is_none() && one.name.is_empty();
         nameless
+            && one.ended.is_none()
             && !one.is_unread()
             && latest.is_some_and(|other| other.is_done() && other.text().starts_with(&one.text()))
+    }
+
+    /// A call under a second index, or a block that was begun a second time.
+    fn is_mirror(&self, at: usize) -> bool {
+        let one = &self.slots[at];
+        let Some(other) = one.shares_id_with.map(|other| &self.slots[other]) else {
+            return false;
+        };
+        let same_index = one.wire_index == other.wire_index;
+        one.ended.is_none()
+            && other.ended.is_none()
+            && (one.block || !same_index)
+            && (&one.name, &one.id) == (&other.name, &other.id)
+            && (one.text() == other.text() || (one.block && same_index && one.is_unread()))
     }
 
     fn close_all(&mut self, close: Close) {
         let mirrors: Vec<usize> = (0..self.slots.len())
             .filter(|&at| {
-                let one = &self.slots[at];
                 let vouched = matches!(close, Close::Vouched | Close::Reasoned);
-                if vouched && one.ended.is_none() && self.is_said_again(at) {
-                    return true;
-                }
-                let Some(other) = one.shares_id_with.map(|other| &self.slots[other]) else {
-                    return false;
-                };
-                one.ended.is_none()
-                    && other.ended.is_none()
-                    && one.wire_index != other.wire_index
-                    && (&one.name, &one.id) == (&other.name, &other.id)
-                    && one.text() == other.text()
+                self.is_mirror(at) || vouched && self.is_said_again(at)
             })
             .collect();
         for at in 0..self.slots.len() {
@@ -656,13 +669,12 @@ impl Oracle {
             return;
         }
         let slot = &self.slots[at];
-        let newest = (0..self.slots.len())
-            .rev()
-            .find(|&other| self.slots[other].choice == slot.choice);
+        let newer = self.slots[at + 1..].iter();
+        let mut newer = newer.filter(|of| of.choice == slot.choice && of.ended.is_none());
+        let is_last_open = newer.all(|of| of.held && of.is_settled());
         let reason = self.reasons.iter().find(|(of, _, _)| *of == slot.choice);
         let closed = slot.held && slot.is_settled();
-        let cut =
-            !closed && newest == Some(at) && reason.is_some_and(|(_, weight, _)| *weight >= 3);
+        let cut = !closed && is_last_open && reason.is_some_and(|(_, weight, _)| *weight >= 3);
         let blank_is_cut = cut || close != Close::Vouched;
         let settling = Settling {
             repair: if close == Close::Vouched {
@@ -679,7 +691,10 @@ impl Oracle {
         };
         let mut text = slot.text();
         let says_nothing = |text: &str| is_blank(text) || is_empty_object(text);
-        if let Some(initial) = slot.initial.clone().filter(|_| is_blank(&text))
+        let may_stand = |initial: &String| {
+            is_blank(&text) || (is_empty_object(&text) && initial.starts_with('{'))
+        };
+        if let Some(initial) = slot.initial.clone().filter(may_stand)
             && !(says_nothing(&initial) && (blank_is_cut || !text.is_empty()))
             && initial != "null"
         {
@@ -732,7 +747,7 @@ impl Oracle {
             object = settled.recovered().cloned();
         }
         // Behind another call the close may have been left out (A5).
-        let is_open = close == Close::Failed && !slot.held && newest == Some(at);
+        let is_open = close == Close::Failed && !slot.held && !slot.is_passed();
         if close != Close::Vouched
             && matches!(state, CallState::Whole | CallState::Repaired)
             && (is_open || object.as_ref().is_some_and(Map::is_empty))
@@ -844,6 +859,8 @@ fn read_entry(entry: &Value, function: &Value, custom: bool, choice: u32) -> Ent
 pub fn anthropic(body: &[u8]) -> Option<Vec<Expected>> {
     let mut oracle = Oracle::default();
     let (mut stage, mut failed) = (0, false);
+    // The message's id, its highest index, and whether its start came twice and nothing tells why yet.
+    let (mut message, mut highest, mut repeated) = (Value::Null, None, false);
     // The ids of calls whose block is open, and of those that ended.
     let mut open: Vec<(i64, Option<String>)> = Vec::new();
     let mut ended: Vec<Option<String>> = Vec::new();
@@ -859,7 +876,14 @@ pub fn anthropic(body: &[u8]) -> Option<Vec<Expected>> {
         let index = event["index"].as_i64();
         match event["type"].as_str() {
             Some("message_start") => {
+                let again = std::mem::replace(&mut message, event["message"]["id"].clone());
+                let holds = list(&event["message"]["content"]).into_iter().any(is_call);
+                repeated = stage == 1 && again == message && !holds;
+                if repeated {
+                    continue;
+                }
                 if stage > 0 {
+                    highest = None;
                     open.clear();
                     oracle.restart();
                 }
@@ -879,6 +903,12 @@ pub fn anthropic(body: &[u8]) -> Option<Vec<Expected>> {
                 ended.extend(new);
             }
             Some("content_block_start") => {
+                if std::mem::take(&mut repeated) && index <= highest {
+                    highest = None;
+                    open.clear();
+                    oracle.restart();
+                }
+                highest = highest.max(index);
                 let block = &event["content_block"];
                 if let (Some(index), true) = (index, is_call(block)) {
                     open.retain(|(at, _)| *at != index);
@@ -892,11 +922,15 @@ pub fn anthropic(body: &[u8]) -> Option<Vec<Expected>> {
                 }
             }
             Some("content_block_stop") => {
+                repeated = false;
                 let stops = |entry: &mut (i64, Option<String>)| Some(entry.0) == index;
                 ended.extend(open.extract_if(.., stops).map(|(_, id)| id));
                 if let Some(slot) = oracle.labelled(0, index) {
                     // Text that does not stand yet waits for the end of the message (cases/README.md rule 6).
-                    if oracle.slots[slot].is_settled() {
+                    if oracle.is_mirror(slot) {
+                        oracle.end(slot, Close::Unconfirmed);
+                        oracle.slots[slot].discarded = true;
+                    } else if oracle.slots[slot].is_settled() {
                         oracle.end(slot, Close::Vouched);
                     } else {
                         oracle.slots[slot].held = true;
@@ -904,9 +938,11 @@ pub fn anthropic(body: &[u8]) -> Option<Vec<Expected>> {
                 }
             }
             Some("message_delta") => {
-                if let Some(reason) = event["delta"]["stop_reason"].as_str() {
-                    oracle.reason(0, reason, None);
-                }
+                let Some(reason) = event["delta"]["stop_reason"].as_str() else {
+                    continue;
+                };
+                repeated = false;
+                oracle.reason(0, reason, None);
                 ended.extend(open.drain(..).map(|(_, id)| id));
                 oracle.close_all(if failed {
                     Close::Failed
@@ -915,6 +951,7 @@ pub fn anthropic(body: &[u8]) -> Option<Vec<Expected>> {
                 });
             }
             Some("message_stop") => {
+                repeated = false;
                 ended.extend(open.drain(..).map(|(_, id)| id));
                 stage = 2;
                 oracle.close_all(if failed {
@@ -945,13 +982,27 @@ impl Oracle {
         let waiting = self.labelled(0, index).filter(|&slot| {
             let call = &self.slots[slot];
             let orphan = call.id.is_none() && call.name.is_empty();
-            let repeated = call.id.is_some() && call.id == id && call.is_unread();
+            let same = |name: String| call.name.is_empty() || name == call.name;
+            let same_name = absent(&block["name"]).is_none_or(same);
+            let goes_on = call.is_unread() || (same_name && !call.is_done());
+            let repeated = call.id.is_some() && call.id == id && goes_on;
             call.ended.is_none() && (orphan || repeated)
         });
-        let slot = waiting.unwrap_or_else(|| self.open(None));
+        let shares = id.as_ref().and_then(|id| {
+            let known = self.ids.iter().rev().find(|(_, of, _)| of == id);
+            known.map(|(_, _, slot)| *slot)
+        });
+        let slot = waiting.unwrap_or_else(|| {
+            let slot = self.open(None);
+            self.slots[slot].shares_id_with = shares;
+            slot
+        });
         if let Some(index) = index {
             self.labels.push((0, index, slot));
         }
+        self.ids.extend(id.clone().map(|id| (0, id, slot)));
+        self.slots[slot].block = true;
+        self.slots[slot].held = false;
         let call = &mut self.slots[slot];
         call.wire_index = index;
         call.id = id;
@@ -970,7 +1021,8 @@ impl Oracle {
         let slot = self.slots.len() - 1;
         // The model went on after a blank block was closed: it was meant to be blank.
         for at in 0..slot {
-            if self.slots[at].held && self.slots[at].is_unread() {
+            self.slots[at].passed = Some(self.slots[at].text().len());
+            if self.slots[at].held && is_blank(&self.slots[at].text()) {
                 self.end(at, Close::Vouched);
             }
         }
@@ -978,7 +1030,11 @@ impl Oracle {
     }
 
     fn input(&mut self, index: Option<i64>, text: &str) {
-        let slot = self.labelled(0, index).unwrap_or_else(|| self.open(index));
+        let known = self.labelled(0, index);
+        if known.is_none() && text.is_empty() {
+            return;
+        }
+        let slot = known.unwrap_or_else(|| self.open(index));
         if let Some(index) = index {
             self.labels.push((0, index, slot));
         }
@@ -992,7 +1048,8 @@ impl Oracle {
             if self.slots[at].ended.is_some() {
                 continue;
             }
-            if self.slots[at].held {
+            let slot = &self.slots[at];
+            if slot.held || (slot.is_passed() && slot.is_settled()) {
                 self.end(at, Close::Vouched);
             } else {
                 self.end(at, Close::Unconfirmed);
@@ -1000,6 +1057,7 @@ impl Oracle {
             }
         }
         self.labels.clear();
+        self.ids.clear();
         self.reasons.clear();
     }
 }

@@ -8,7 +8,7 @@ use super::items::Item;
 use super::texts::Source;
 use crate::delta::{TextKind, ToolKind};
 use crate::json::cursor::{Cursor, Deferred, Fault, Kind, Text};
-use crate::wire::payload::error;
+use crate::wire::payload::{Arguments, error};
 
 pub(super) static MCP_CALL: ToolKind = ToolKind::BuiltIn(Cow::Borrowed("mcp_call"));
 
@@ -80,11 +80,13 @@ pub(super) struct Event<'a> {
     item_id: Option<Deferred<'a>>,
     pub(super) call_id: Option<Text<'a>>,
     pub(super) name: Option<Text<'a>>,
-    pub(super) delta: Piece<'a>,
+    pub(super) delta: Arguments<'a>,
     /// Which of several parts.
     pub(super) part: Option<i64>,
     /// The full text of a `.done` event: `arguments`, `input`, `text`, `refusal`, `diff`, `command` or `code`.
     pub(super) whole: Option<Text<'a>>,
+    /// Arguments or an input that is no text (Q40).
+    pub(super) value: Option<&'a str>,
     pub(super) item: Option<Box<Item<'a>>>,
     pub(super) response: Option<Box<Response<'a>>>,
 }
@@ -95,17 +97,10 @@ impl<'a> Event<'a> {
     }
 }
 
-#[derive(Clone, Copy, Default)]
-pub(super) enum Piece<'a> {
-    #[default]
-    Absent,
-    Null,
-    Text(Text<'a>),
-}
-
 /// What a terminal embeds.
 #[derive(Default)]
 pub(super) struct Response<'a> {
+    pub(super) id: Option<Text<'a>>,
     pub(super) status: Option<Text<'a>>,
     /// `incomplete_details.reason`.
     pub(super) reason: Option<Text<'a>>,
@@ -123,15 +118,11 @@ pub(super) fn read_event<'a>(cursor: &mut Cursor<'a>) -> Result<Event<'a>, Fault
             b"item_id" => event.item_id = Some(cursor.defer()?),
             b"call_id" => event.call_id = cursor.label()?,
             b"name" => event.name = cursor.label()?,
-            b"delta" => {
-                let is_null = cursor.kind()? == Kind::Null;
-                event.delta = match cursor.text()? {
-                    Some(text) => Piece::Text(text),
-                    None if is_null => Piece::Null,
-                    None => Piece::Absent,
-                };
-            }
+            b"delta" => event.delta = Arguments::read(cursor)?,
             b"command_index" => event.part = cursor.integer()?,
+            b"arguments" | b"input" if !matches!(cursor.kind()?, Kind::String | Kind::Null) => {
+                event.value = Some(cursor.raw()?)
+            }
             b"arguments" | b"input" | b"text" | b"refusal" | b"diff" | b"command" | b"code" => {
                 event.whole = cursor.text()?.or(event.whole)
             }
@@ -148,6 +139,7 @@ fn read_response<'a>(cursor: &mut Cursor<'a>) -> Result<Response<'a>, Fault> {
     let mut response = Response::default();
     cursor.members(|cursor, key| {
         match key {
+            b"id" => response.id = cursor.label()?,
             b"status" => response.status = cursor.label()?,
             b"incomplete_details" => {
                 cursor.members(|cursor, key| {

@@ -777,6 +777,7 @@ fn members_in_any_order_and_of_any_shape_cost_one_field() {
         said,
         [
             "labelled #0 7 + {}",
+            "labelled whole {\"a\":1}",
             "labelled 1 1 kind function executor client restated 7",
             "close 1 1 Restated",
             "finish incomplete Length",
