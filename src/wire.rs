@@ -181,7 +181,8 @@ pub trait Decoder: fmt::Debug + Send + Sync {
     /// Whether a server-sent event says nothing to this decoder, told from the beginning of its data, which goes on: the rest is
     /// then not kept in memory, and the event not decoded, unless it turns out to be an error. Of data that begins with a bracket
     /// this is asked and holds of that JSON document alone; what follows it in the event is decoded. Asked of data of more than
-    /// about 1 KiB, and shown that much. `false` is always right. Cost: linear in what is shown.
+    /// about 1 KiB, and shown that much, from which a decoder may take what it needs. `false` is always right. Cost: linear in what
+    /// is shown.
     ///
     /// # Examples
     ///
@@ -196,7 +197,7 @@ pub trait Decoder: fmt::Debug + Send + Sync {
     ///         assert!(!frame.data.starts_with("image "));
     ///     }
     ///
-    ///     fn skips(&self, beginning: &str) -> bool {
+    ///     fn skips(&mut self, beginning: &str) -> bool {
     ///         beginning.starts_with("image ")
     ///     }
     /// }
@@ -205,7 +206,7 @@ pub trait Decoder: fmt::Debug + Send + Sync {
     /// let event = format!("data: image {}\n\n", "A".repeat(100_000));
     /// assert_eq!(parser.push(event.as_bytes()).count(), 0);
     /// ```
-    fn skips(&self, beginning: &str) -> bool {
+    fn skips(&mut self, beginning: &str) -> bool {
         let _ = beginning;
         false
     }

@@ -139,7 +139,7 @@ impl JsonDecoder for Anthropic {
     /// Recorded streams go on after an error event, and close the block that was open.
     const ERRORS_ARE_LAST: bool = false;
 
-    fn reads(&self, kind: &str) -> bool {
+    fn reads(&mut self, kind: &str, _: &str) -> bool {
         EventKind::of(kind).is_some()
     }
 

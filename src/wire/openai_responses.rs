@@ -33,7 +33,7 @@ use crate::wire::payload::{
 };
 
 use call_item::CallItem;
-use events::{Event, EventKind, Response, read_event};
+use events::{Event, EventKind, Response, begun_id, read_event};
 use items::Item;
 pub(crate) use items::executor_of;
 use pieces::speak_arguments;
@@ -93,10 +93,13 @@ enum Stage {
 impl JsonDecoder for OpenAiResponses {
     const ECHOES: bool = true;
 
-    /// A response that begins may repeat a long request; it says nothing unless another one is under way.
-    fn reads(&self, kind: &str) -> bool {
+    fn reads(&mut self, kind: &str, beginning: &str) -> bool {
         match EventKind::of(kind) {
-            Some(EventKind::Created) => self.stage != Stage::Fresh,
+            // It repeats a request, which may be long, behind all that it says.
+            Some(EventKind::Created) if self.stage == Stage::Fresh => {
+                self.opened.get_or_insert_default().id = begun_id(beginning);
+                false
+            }
             kind => kind.is_some(),
         }
     }

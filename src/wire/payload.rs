@@ -26,9 +26,9 @@ pub(crate) trait JsonDecoder: Send + Sync {
     /// Whether the format has arrays of documents. In others an array is nothing, unless it holds an error (11.1.6).
     const ARRAYS: bool = false;
 
-    /// Whether a document whose `type` member says so may say anything here.
-    fn reads(&self, kind: &str) -> bool {
-        let _ = kind;
+    /// Whether a document of this `type`, which begins so and is long, may say anything that its beginning does not.
+    fn reads(&mut self, kind: &str, beginning: &str) -> bool {
+        let _ = (kind, beginning);
         true
     }
 
@@ -140,8 +140,8 @@ impl<D: JsonDecoder + Default> Decoder for Json<D> {
             .hear_bytes(rest, offset, decoder.epoch(), fits, &mut self.scratch, sink)
     }
 
-    fn skips(&self, beginning: &str) -> bool {
-        first_type(beginning).is_some_and(|kind| !self.decoder.reads(&kind))
+    fn skips(&mut self, beginning: &str) -> bool {
+        first_type(beginning).is_some_and(|kind| !self.decoder.reads(&kind, beginning))
     }
 }
 

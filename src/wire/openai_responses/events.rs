@@ -135,6 +135,22 @@ pub(super) fn read_event<'a>(cursor: &mut Cursor<'a>) -> Result<Event<'a>, Fault
     Ok(event)
 }
 
+/// The id of the response that an event begins with.
+pub(super) fn begun_id(beginning: &str) -> Option<String> {
+    let mut id = None;
+    let _ = Cursor::new(beginning).members(|cursor, key| match key {
+        b"response" => {
+            let read = cursor.members(|cursor, key| match key {
+                b"id" => cursor.label().map(|label| id = label),
+                _ => cursor.skip(),
+            });
+            read.map(drop)
+        }
+        _ => cursor.skip(),
+    });
+    id.map(|id: Text<'_>| id.to_cow().into_owned())
+}
+
 fn read_response<'a>(cursor: &mut Cursor<'a>) -> Result<Response<'a>, Fault> {
     let mut response = Response::default();
     cursor.members(|cursor, key| {

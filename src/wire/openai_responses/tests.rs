@@ -663,12 +663,22 @@ fn a_response_after_another_starts_its_labels_over() {
 }
 
 #[test]
-fn a_response_that_begins_is_read_only_where_another_is_under_way() {
-    let mut decoder = decoder();
-    let created = r#"{"type":"response.created","response":{"instructions":"You are"#;
-    assert!(decoder.skips(created));
-    decoder.decode(Frame::new(&added(AT_0, IDS)), &mut Spoken::default());
-    assert!(!decoder.skips(created));
+fn a_long_event_that_begins_a_response_tells_its_id_by_its_beginning() {
+    let long = |id: &str| {
+        format!(r#"{{"type":"response.created","response":{{"id":"{id}","instructions":"You are"#)
+    };
+    let whole = |id: &str| long(id) + " brief.\"}}";
+    for (id, restarts) in [("resp_1", false), ("resp_2", true)] {
+        let mut decoder = decoder();
+        let mut said = Spoken::default();
+        assert!(decoder.skips(&long("resp_1")));
+        decoder.decode(Frame::new(&added(AT_0, IDS)), &mut said);
+        // Another one is under way: all of it counts.
+        assert!(!decoder.skips(&long(id)));
+        decoder.decode(Frame::new(&whole(id)), &mut said);
+        let restarted = said.0.last().is_some_and(|last| last == "restart");
+        assert_eq!(restarted, restarts, "{:?}", said.0);
+    }
 }
 
 #[test]
@@ -788,8 +798,8 @@ fn members_in_any_order_and_of_any_shape_cost_one_field() {
 
 #[test]
 fn a_long_event_is_skipped_if_its_first_member_names_a_type_that_is_not_read() {
-    let decoder = decoder();
-    let skips = |beginning: &str| decoder.skips(beginning);
+    let mut decoder = decoder();
+    let mut skips = |beginning: &str| decoder.skips(beginning);
     assert!(skips(
         r#"{"type":"response.in_progress","response":{"instructions":"You are"#
     ));
