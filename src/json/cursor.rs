@@ -229,7 +229,7 @@ impl<'a> Cursor<'a> {
         Ok(Some(label).filter(|label| !matches!(label.raw, "" | "null")))
     }
 
-    /// An integer, also in a string (WIRE_FORMATS Q7); `None` for anything else.
+    /// An integer, also in a string (WIRE_FORMATS Q7) or spelled `1.0`; `None` for anything else.
     #[inline]
     pub(crate) fn integer(&mut self) -> Step<Option<i64>> {
         Ok(match self.kind()? {
@@ -239,7 +239,7 @@ impl<'a> Cursor<'a> {
                     Some(number) => Some(number),
                     None => {
                         self.number()?;
-                        self.since(from).parse().ok()
+                        whole(self.since(from))
                     }
                 };
                 if let (Some(log), Some(number)) = (self.log, number) {
@@ -247,10 +247,7 @@ impl<'a> Cursor<'a> {
                 }
                 number
             }
-            Kind::String => self
-                .string()?
-                .plain()
-                .and_then(|text| text.trim().parse().ok()),
+            Kind::String => self.string()?.plain().and_then(|text| whole(text.trim())),
             _ => {
                 self.skip()?;
                 None
@@ -464,6 +461,13 @@ impl<'a> Cursor<'a> {
         let raw = self.text.get(from..self.at - 1).unwrap_or_default();
         Ok(Text { raw, escaped })
     }
+}
+
+/// The integer that a text spells, perhaps as a fraction of nothing: some languages have no other numbers.
+fn whole(text: &str) -> Option<i64> {
+    let (integer, fraction) = text.split_once('.').unwrap_or((text, "0"));
+    let is_whole = !fraction.is_empty() && fraction.bytes().all(|digit| digit == b'0');
+    integer.parse().ok().filter(|_| is_whole)
 }
 
 /// A value that was passed over and can still be read.

@@ -1,7 +1,7 @@
 //! WIRE_FORMATS 9.1: the index.
 
 use callstitch::{AnomalyKind, CallState, Config, ErrorKind, WireFormat};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::support::run::{both_with, config};
 use super::support::wire::{calls, choices, opening, piece};
@@ -101,18 +101,26 @@ fn quirk_q06_a_negative_index_is_a_missing_one() {
 }
 
 #[test]
-fn quirk_q07_an_index_in_digits_is_read() {
-    let entry = |index: &str, id: &str, name: &str, text: &str| {
+fn quirk_q07_an_index_in_digits_or_as_a_fraction_of_nothing_is_read() {
+    let entry = |index: &Value, id: &str, name: &str, text: &str| {
         calls(json!([{"index": index, "id": id, "function": {"name": name, "arguments": text}}]))
     };
-    let run = finished(&[
-        entry("0", "call_1", "tide_height", ""),
-        entry("1", "call_2", "moon_phase", ""),
-        piece(0, TIDE),
-        piece(1, MOON),
-    ]);
-    run.assert_whole(&[tide(), moon()]);
-    assert_eq!(run.calls[1].wire_index(), Some(1));
+    for (first, second) in [
+        (json!("0"), json!("1")),
+        (json!(0.0), json!(1.0)),
+        (json!("0.0"), json!("1.0")),
+    ] {
+        for later in [(json!(0), json!(1)), (first.clone(), second.clone())] {
+            let run = finished(&[
+                entry(&first, "call_1", "tide_height", ""),
+                entry(&second, "call_2", "moon_phase", ""),
+                calls(json!([{"index": later.1, "function": {"arguments": MOON}}])),
+                calls(json!([{"index": later.0, "function": {"arguments": TIDE}}])),
+            ]);
+            run.assert_whole(&[tide(), moon()]);
+            assert_eq!(run.calls[1].wire_index(), Some(1));
+        }
+    }
 }
 
 #[test]

@@ -827,9 +827,14 @@ fn said_again(pieces: &[(String, bool)]) -> Option<String> {
     again.then(|| first.to_owned())
 }
 
+/// The integer that this number is.
+fn whole(number: f64) -> Option<i64> {
+    (number.fract() == 0.0 && number.abs() < 1e15).then_some(number as i64)
+}
+
 fn read_entry(entry: &Value, function: &Value, custom: bool, choice: u32) -> Entry {
     let index = match &entry["index"] {
-        Value::Number(number) => number.as_i64(),
+        Value::Number(number) => number.as_i64().or_else(|| whole(number.as_f64()?)),
         Value::String(digits) => digits.trim().parse().ok(),
         _ => None,
     };
