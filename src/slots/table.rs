@@ -38,9 +38,10 @@ impl Slots {
                 Some(held) => self.named(held, name, delta),
                 None => {
                     match unfinished.filter(|_| label.is_none() && !self.is_beside(key.choice)) {
-                        // D13
+                        // D13. What opens behind no text is the first text: the name came once more with it (Q28).
                         Some((slot, call))
-                            if call.name.is_empty() || (call.name == name && !opens()) =>
+                            if call.name.is_empty()
+                                || (call.name == name && (call.is_blank() || !opens())) =>
                         {
                             to(slot)
                         }

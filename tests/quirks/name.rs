@@ -28,6 +28,22 @@ fn quirk_q28_the_full_name_on_every_delta_is_one_name() {
     ]);
     one_call(&run);
     run.assert_told(AnomalyKind::RepeatedName);
+    // Neither index nor id beside it (Q1).
+    let bare = |text: &str| {
+        calls(json!([{"type": "function", "function": {"name": "tide_height", "arguments": text}}]))
+    };
+    one_call(&finished(&[
+        bare(""),
+        bare("{\"port\":"),
+        bare("\"Brest\"}"),
+    ]));
+    one_call(&finished(&[bare(""), bare("{\"port\":\"Brest\"}")]));
+    // A whole text ends a call; two in one event are two.
+    let whole = "{\"port\":\"Brest\"}";
+    assert_eq!(
+        finished(&[bare(""), bare(whole), bare(whole)]).calls.len(),
+        2
+    );
 }
 
 #[test]

@@ -491,7 +491,8 @@ impl Oracle {
                     let call = &self.slots[slot];
                     entry.index.is_none()
                         && !beside
-                        && (call.name.is_empty() || (call.name == *name && !opens))
+                        && (call.name.is_empty()
+                            || (call.name == *name && (call.is_unread() || !opens)))
                 }))
             }
             (None, None) => self.anonymous(entry, has_piece),
