@@ -293,6 +293,8 @@ impl<D: JsonDecoder> Json<D> {
             self.decoder.over(false, sink);
             return report_error(error, None, sink);
         }
+        // Of several documents each is an event of its own: what stands beside what is of the same document (11.3).
+        sink.at(frame.offset);
         if let Err(place) = document(&mut self.decoder, Cursor::new(data), frame, sink) {
             self.several(data, place, frame, is_cut, sink);
         }

@@ -38,7 +38,11 @@ fn quirk_q28_the_full_name_on_every_delta_is_one_name() {
         bare("\"Brest\"}"),
     ]));
     one_call(&finished(&[bare(""), bare("{\"port\":\"Brest\"}")]));
-    // A whole text ends a call; two in one event are two.
+    // Several documents in one event are events of their own (E13).
+    let joined = [bare(""), bare("{\"port\":"), bare("\"Brest\"}")];
+    let joined = joined.map(|chunk| chunk.trim_end().to_owned() + "\n");
+    one_call(&finished(&[joined.concat() + "\n"]));
+    // A whole text ends a call.
     let whole = "{\"port\":\"Brest\"}";
     assert_eq!(
         finished(&[bare(""), bare(whole), bare(whole)]).calls.len(),
