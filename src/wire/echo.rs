@@ -39,8 +39,9 @@ use memory::Memory;
 const MEMORIES: usize = 4;
 /// Bytes of a document, so that what is remembered stays small: one that holds a single piece is far shorter.
 const LONGEST: usize = 4096;
-/// What a lesson takes and what a vain comparison takes, beside what a heard document saves, roughly.
-const LESSON: u32 = 4;
+/// What a lesson takes and what a vain comparison takes, beside what a heard document saves, in some hundred nanoseconds: measured
+/// with the streams of `benches/transcripts.rs` whose events take turns, among more shapes than are remembered.
+const LESSON: u32 = 15;
 const MISS: u32 = 1;
 const SAVED: u32 = 3;
 /// What may be owed: eight lessons that came to nothing.
@@ -336,13 +337,13 @@ mod tests {
 
     #[test]
     fn documents_that_are_not_known_again_are_seldom_learned_from() {
-        // No two are alike; or so many take turns that few are remembered when they come again.
-        for shapes in [usize::MAX, 1000, 100, 30] {
+        // No two are alike; or more take turns than are remembered. A lesson takes what five save that are heard.
+        for shapes in [usize::MAX, 1000, 100, 30, 8, 5] {
             let mut next = random(0x1234_5678);
             let documents = (0..20_000).map(|_| format!("{{\"t\":\"a\",\"{}\":0}}", next(shapes)));
             let became = become_of(documents);
             assert!(
-                became.lessons < 100 + became.heard / 2,
+                became.lessons < 100 + became.heard / 5,
                 "{shapes} {} {}",
                 became.lessons,
                 became.heard
