@@ -42,8 +42,7 @@ impl Accumulator {
     /// The wire closed one call. One whose text does not stand yet waits for the message to go on (blank text) or to end.
     pub(super) fn close(&mut self, at: SlotId, by: ClosedBy) {
         if self.is_mirror(at) {
-            self.anomaly(AnomalyKind::MirroredCall, Some(at));
-            return self.end_call(at, ClosedBy::Mirrored, Blank::Cut);
+            return self.end_mirror(at);
         }
         let Some(slot) = self.calls.get(at) else {
             return;
@@ -80,8 +79,7 @@ impl Accumulator {
                 continue;
             };
             if mirrors.contains(&at) {
-                self.anomaly(AnomalyKind::MirroredCall, Some(at));
-                self.end_call(at, ClosedBy::Mirrored, Blank::Cut);
+                self.end_mirror(at);
                 continue;
             }
             let (held, stands, of) = (slot.held, slot.is_closed(), slot.call.choice);
@@ -112,11 +110,9 @@ impl Accumulator {
 
     /// One call under a second index, or begun a second time, sent with the same id, name and text (WIRE_FORMATS Q12).
     fn is_mirror(&self, at: SlotId) -> bool {
-        let slot = self.calls.0.get(at).and_then(Option::as_deref);
-        let pair = slot.and_then(|slot| Some((&slot.call, self.calls.call(slot.mirrors?)?)));
-        pair.is_some_and(|(one, other)| {
-            let by_table = slot.is_some_and(|slot| slot.by_table);
-            let again = !by_table && one.wire_index == other.wire_index;
+        self.calls.mirrored(at).is_some_and(|(slot, other)| {
+            let (one, other) = (&slot.call, &other.call);
+            let again = !slot.by_table && one.wire_index == other.wire_index;
             (again || one.wire_index != other.wire_index)
                 && one.name == other.name
                 && one.id == other.id
@@ -126,8 +122,8 @@ impl Accumulator {
 
     /// The text of the whole call before it once more, or its beginning, under an index that nothing else names (Q46).
     fn is_said_again(&self, at: SlotId) -> bool {
-        let slot = self.calls.0.get(at).and_then(Option::as_deref);
-        let Some(one) = slot.filter(|slot| slot.by_table).map(|slot| &slot.call) else {
+        let slot = self.calls.slot(at).filter(|slot| slot.by_table);
+        let Some(one) = slot.map(|slot| &slot.call) else {
             return false;
         };
         let mut before = (0..at).rev().filter_map(|at| self.calls.call(at));
@@ -142,6 +138,11 @@ impl Accumulator {
     fn is_last_open(&self, at: SlotId, choice: u32) -> bool {
         let mut newer = self.calls.0.iter().skip(at + 1).flatten();
         newer.all(|slot| slot.call.choice != choice || slot.is_closed())
+    }
+
+    fn end_mirror(&mut self, at: SlotId) {
+        self.anomaly(AnomalyKind::MirroredCall, Some(at));
+        self.end_call(at, ClosedBy::Mirrored, Blank::Cut);
     }
 
     /// Ends one call and says so.
@@ -248,7 +249,7 @@ impl Accumulator {
 
     /// The id that the caller echoes, and whether it was made here.
     pub(super) fn public_id(&mut self, at: SlotId) -> (String, bool) {
-        let Some(slot) = self.calls.0.get(at).and_then(Option::as_deref) else {
+        let Some(slot) = self.calls.slot(at) else {
             return (String::new(), true);
         };
         let by_table = slot.by_table;

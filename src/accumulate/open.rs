@@ -73,7 +73,7 @@ impl Told {
 
 impl Calls for Open {
     fn call(&self, slot: SlotId) -> Option<&PartialCall> {
-        self.0.get(slot)?.as_deref().map(|slot| &slot.call)
+        self.slot(slot).map(|slot| &slot.call)
     }
 
     fn count(&self) -> usize {
@@ -84,6 +84,16 @@ impl Calls for Open {
 impl Open {
     pub(super) fn get(&mut self, slot: SlotId) -> Option<&mut Slot> {
         self.0.get_mut(slot)?.as_deref_mut()
+    }
+
+    pub(super) fn slot(&self, slot: SlotId) -> Option<&Slot> {
+        self.0.get(slot)?.as_deref()
+    }
+
+    /// A call, and the one under whose id it was opened.
+    pub(super) fn mirrored(&self, slot: SlotId) -> Option<(&Slot, &Slot)> {
+        let slot = self.slot(slot)?;
+        Some((slot, self.slot(slot.mirrors?)?))
     }
 }
 

@@ -162,7 +162,7 @@ impl Accumulator {
             slot.passed = Some(slot.call.raw().len());
             match slot.held {
                 // The wire had closed it blank, and the model went on: it was meant to be blank.
-                Some(by @ ClosedBy::BlockStop) if slot.call.says_nothing() => {
+                Some(by @ ClosedBy::BlockStop) if slot.call.is_blank_or_null() => {
                     self.end_call(at, by, Blank::Object)
                 }
                 None if by_next && slot.by_table && slot.call.is_whole() => {
@@ -306,9 +306,8 @@ impl Accumulator {
 
     /// Whether the call shares the id of one before it that has not started: the first keeps it.
     fn shares_id_of_a_waiting(&self, at: SlotId) -> bool {
-        let open = |at: SlotId| self.calls.0.get(at).and_then(Option::as_deref);
-        let first = open(at).and_then(|slot| Some((slot, open(slot.mirrors?)?)));
-        first.is_some_and(|(slot, first)| !first.started && first.call.id == slot.call.id)
+        let pair = self.calls.mirrored(at);
+        pair.is_some_and(|(slot, first)| !first.started && first.call.id == slot.call.id)
     }
 
     /// Two half-open calls could claim a fragment: neither can be believed.

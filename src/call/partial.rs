@@ -254,7 +254,7 @@ impl PartialCall {
     }
 
     /// Blank, or the text `null`.
-    pub(crate) fn says_nothing(&self) -> bool {
+    pub(crate) fn is_blank_or_null(&self) -> bool {
         is_blank(&self.text, &self.scan())
     }
 

@@ -173,8 +173,8 @@ pub(super) fn read_call(item: &Value) -> Option<Read<ToolCall>> {
 }
 
 /// The result as its own item; `None` where the call is none of these tools'. A JSON answer is the item's output as it is; a
-/// text goes where the output has a place for it. An approval is given by `true`, or by
-/// an object that says so with a reason, and by nothing else.
+/// text goes where the output has a place for it. An approval is given by `true`, or by an object that says so with a reason, and
+/// by nothing else.
 pub(super) fn result(result: &ToolResult, id: &str) -> Option<Value> {
     let native = of_kind(&result.kind)?;
     let said = match &result.answer {

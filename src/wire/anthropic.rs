@@ -16,7 +16,7 @@ use crate::delta::{
 use crate::framing::Frame;
 use crate::json::cursor::{Cursor, Fault, Text};
 use crate::wire::payload::{
-    Arguments, Json, JsonDecoder, is_foreign_error, report, report_finish, stop_block,
+    Arguments, Json, JsonDecoder, Reopened, is_foreign_error, report, report_finish, stop_block,
 };
 use crate::wire::{Decoder, SERVER_TOOL_USE};
 
@@ -30,10 +30,8 @@ pub(super) struct Anthropic {
     stage: Stage,
     /// The hash of the message's id, or of none.
     message: u64,
-    /// The highest index of its blocks.
-    highest: Option<i64>,
-    /// A `message_start` came again with the same id or none, and nothing tells yet whether the message goes on or begins again.
-    repeated: bool,
+    /// Twice, where a `message_start` came again with the same id or none.
+    reopened: Reopened,
     /// None until a call begins.
     told: Option<Box<Told>>,
     scratch: Vec<u8>,
@@ -163,7 +161,7 @@ impl JsonDecoder for Anthropic {
                 }
             }
             Some(EventKind::BlockStop) => {
-                self.go_on(sink);
+                self.reopened.go_on(sink);
                 if let (Some(told), Some(index)) = (&mut self.told, event.index) {
                     told.end(|at| at == index);
                 }
@@ -174,7 +172,7 @@ impl JsonDecoder for Anthropic {
                 // One that gives no reason only counts tokens, perhaps in the middle of a block.
                 let reason = event.delta.reason.or(event.message_reason);
                 if reason.is_some() {
-                    self.go_on(sink);
+                    self.reopened.go_on(sink);
                     self.end_blocks();
                     finish(reason, sink);
                     sink.delta(&Delta::CloseAll {
@@ -185,7 +183,7 @@ impl JsonDecoder for Anthropic {
                 usage(&event, sink);
             }
             Some(EventKind::MessageStop) => {
-                self.go_on(sink);
+                self.reopened.go_on(sink);
                 self.end_blocks();
                 self.stage = Stage::Stopped;
                 sink.delta(&Delta::End);
@@ -354,23 +352,14 @@ impl Anthropic {
 
     /// A block begins. In a message that was opened again an index that is used again tells that all begins again (A4).
     fn begin_block(&mut self, index: Option<i64>, sink: &mut dyn DeltaSink) {
-        if self.repeated && index <= self.highest {
+        if self.reopened.begins_again(index) {
             self.restart(sink);
         }
-        self.go_on(sink);
-        self.highest = self.highest.max(index);
-    }
-
-    /// The message that was opened again goes on, so that it was only its start that came twice.
-    fn go_on(&mut self, sink: &mut dyn DeltaSink) {
-        if std::mem::take(&mut self.repeated) {
-            sink.delta(&Delta::Anomaly(AnomalyKind::RestartedMessage));
-        }
+        self.reopened.begin(index, sink);
     }
 
     fn restart(&mut self, sink: &mut dyn DeltaSink) {
-        self.repeated = false;
-        self.highest = None;
+        self.reopened = Reopened::default();
         if let Some(told) = &mut self.told {
             told.open.clear();
         }
@@ -389,8 +378,9 @@ impl Anthropic {
         let id = hash(event.message_id);
         let same = std::mem::replace(&mut self.message, id) == id;
         // The same message: what comes next tells whether it begins again or only its start came twice (A4).
-        self.repeated = same && before == Stage::Started && !holds_calls(event.content);
-        if self.repeated {
+        let twice = same && before == Stage::Started && !holds_calls(event.content);
+        self.reopened.open(twice);
+        if twice {
             return;
         }
         if before != Stage::Fresh {

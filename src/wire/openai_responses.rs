@@ -29,7 +29,7 @@ use crate::framing::Frame;
 use crate::json::cursor::{Cursor, Fault, Text};
 use crate::wire::Decoder;
 use crate::wire::payload::{
-    Arguments, Json, JsonDecoder, is_foreign_error, report_error, report_finish,
+    Arguments, Json, JsonDecoder, Reopened, is_foreign_error, report_error, report_finish,
 };
 
 use call_item::CallItem;
@@ -67,10 +67,8 @@ struct OpenAiResponses {
 struct Opened {
     /// The response's id, where it has one.
     id: Option<String>,
-    /// A `response.created` repeated that id, and nothing tells yet whether the response goes on or begins again.
-    repeated: bool,
-    /// The highest index of its items.
-    highest: Option<i64>,
+    /// Twice, where a `response.created` repeated that id.
+    reopened: Reopened,
     /// Of the calls seen those whose arguments are an object that was not told yet.
     unfinished: AllUnfinished,
 }
@@ -379,7 +377,8 @@ impl OpenAiResponses {
             self.restart(sink);
         }
         let opened = self.opened.get_or_insert_default();
-        (opened.id, opened.repeated) = (id, repeated);
+        opened.id = id;
+        opened.reopened.open(repeated);
     }
 
     /// Labels and ids of what came so far mean nothing any more.
@@ -397,22 +396,20 @@ impl OpenAiResponses {
     /// again.
     fn begin_item(&mut self, index: Option<i64>, known: bool, sink: &mut dyn DeltaSink) {
         let opened = self.opened.get_or_insert_default();
-        if opened.repeated && !known && index <= opened.highest {
+        if !known && opened.reopened.begins_again(index) {
             let id = opened.id.take();
             self.restart(sink);
             self.opened.get_or_insert_default().id = id;
         }
-        self.go_on(sink);
         let opened = self.opened.get_or_insert_default();
-        opened.highest = opened.highest.max(index);
+        opened.reopened.begin(index, sink);
         self.stage = Stage::Running;
     }
 
     /// The response that was created again goes on.
     fn go_on(&mut self, sink: &mut dyn DeltaSink) {
-        let opened = self.opened.as_mut();
-        if opened.is_some_and(|opened| std::mem::take(&mut opened.repeated)) {
-            sink.delta(&Delta::Anomaly(AnomalyKind::RestartedMessage));
+        if let Some(opened) = &mut self.opened {
+            opened.reopened.go_on(sink);
         }
     }
 

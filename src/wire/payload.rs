@@ -2,6 +2,7 @@
 
 mod errors;
 mod function_call;
+mod reopened;
 
 use std::borrow::Cow;
 use std::fmt::{self, Write};
@@ -15,6 +16,7 @@ use crate::wire::echo::Echo;
 
 pub(crate) use errors::{is_foreign_error, report, report_error};
 pub(crate) use function_call::{Arguments, FunctionCall};
+pub(crate) use reopened::Reopened;
 
 use errors::{bare_error, states_error, stray, undecodable};
 

@@ -215,8 +215,8 @@ pub(crate) fn join_halves(high: u16, low: u16) -> char {
         .unwrap_or(char::REPLACEMENT_CHARACTER)
 }
 
-/// The plain integer of at most fifteen digits that stands at `at`, and its length; `None` for any other number, and in a text of
-/// fewer than sixteen bytes. What follows it is the caller's to look at.
+/// The plain integer of at most fifteen digits that stands at `at`, and its length; `None` for any other number, and for one of
+/// several digits in a text of fewer than sixteen bytes. What follows it is the caller's to look at.
 #[inline]
 pub(crate) fn short_integer(bytes: &[u8], at: usize) -> Option<(i64, usize)> {
     let rest = bytes.get(at..)?;
