@@ -69,8 +69,8 @@ pub(crate) struct Log {
     pub(crate) skipped: Vec<Range<usize>>,
     /// Where each text that was read and holds an escape stands, without its quotes.
     pub(crate) escaped: Vec<Range<usize>>,
-    /// Where each integer that was read stands, without quotes, and its value.
-    pub(crate) integers: Vec<(Range<usize>, i64)>,
+    /// Where each integer that was read stands, without quotes.
+    pub(crate) integers: Vec<Range<usize>>,
 }
 
 /// No name that a decoder knows is longer.
@@ -242,8 +242,8 @@ impl<'a> Cursor<'a> {
                         whole(self.since(from))
                     }
                 };
-                if let (Some(log), Some(number)) = (self.log, number) {
-                    log.borrow_mut().integers.push((from..self.at, number));
+                if let (Some(log), Some(_)) = (self.log, number) {
+                    log.borrow_mut().integers.push(from..self.at);
                 }
                 number
             }

@@ -277,7 +277,7 @@ impl Past {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::delta::{Delta, Fragment, TextKind};
+    use crate::delta::{Delta, Fragment, Route, TextKind};
     use crate::json::cursor::Fault;
     use crate::json::random;
     use crate::wire::spoken::Spoken;
@@ -305,7 +305,35 @@ mod tests {
         Ok(true)
     }
 
+    /// Reads the member `t` as text for the call whose index `i` is, and the member `n` as a number of no account.
+    fn read_call(mut cursor: Cursor<'_>, sink: &mut dyn DeltaSink) -> Result<bool, Fault> {
+        let (mut said, mut index) = (None, None);
+        cursor.members(|cursor, key| match key {
+            b"t" => cursor.text().map(|text| said = text),
+            b"i" => cursor.integer().map(|integer| index = integer),
+            b"n" => cursor.integer().map(drop),
+            _ => cursor.skip(),
+        })?;
+        if let Some(said) = said {
+            let mut scratch = Vec::new();
+            sink.delta(&Delta::Arguments {
+                choice: 0,
+                index,
+                route: Route::Table,
+                text: said.fragment(&mut scratch),
+            });
+        }
+        Ok(true)
+    }
+
     fn become_of(documents: impl IntoIterator<Item = String>) -> Became {
+        become_by(documents, read)
+    }
+
+    fn become_by(
+        documents: impl IntoIterator<Item = String>,
+        read: fn(Cursor<'_>, &mut dyn DeltaSink) -> Result<bool, Fault>,
+    ) -> Became {
         let (mut echo, mut scratch) = (Echo::default(), Vec::new());
         let mut became = Became::default();
         for document in documents {
@@ -333,6 +361,30 @@ mod tests {
         let became = become_of(documents);
         assert_eq!((became.lessons, became.heard), (8, 992), "{became:?}");
         assert!((0..1000).all(|at| became.spoken.0.get(at) == Some(&format!("Answer piece {at}"))));
+    }
+
+    #[test]
+    fn calls_that_take_turns_are_known_by_one_document_whatever_other_numbers_it_holds() {
+        // Another number is the index of the one call, and not that of the other.
+        for (first, second) in [(0, 1), (1, 0), (2, 3)] {
+            let documents = (0..100).map(|at| {
+                let index = if at % 2 == 0 { first } else { second };
+                format!("{{\"n\":0,\"i\":{index},\"t\":\"piece {at}\"}}")
+            });
+            let became = become_by(documents, read_call);
+            assert_eq!((became.lessons, became.heard), (2, 98), "{became:?}");
+        }
+    }
+
+    #[test]
+    fn a_number_that_differs_and_is_no_index_is_never_known_again() {
+        // It is the index at first; then it says what nobody has heard.
+        let documents = (0..100).map(|at| {
+            let (other, index) = if at < 2 { (at, at) } else { (at, at % 2) };
+            format!("{{\"n\":{other},\"i\":{index},\"t\":\"piece {at}\"}}")
+        });
+        let became = become_by(documents, read_call);
+        assert_eq!(became.heard, 0, "{became:?}");
     }
 
     #[test]

@@ -32,16 +32,9 @@ impl Lesson {
                 },
             )
         });
-        let index = match said {
-            Whose::Call { index, .. } => index,
-            Whose::Text { .. } => None,
-        };
-        let integers = log
-            .integers
-            .iter()
-            .filter(|(_, value)| Some(*value) == index);
+        let integers = log.integers.iter();
         let mut holes: Box<[_]> = skipped
-            .chain(integers.map(|(place, _)| (place.clone(), Hole::Index)))
+            .chain(integers.map(|place| (place.clone(), Hole::Index)))
             .chain([(text, Hole::Text)])
             .map(|(place, hole)| (place.start as u32..place.end as u32, hole))
             .collect();
@@ -54,7 +47,12 @@ impl Lesson {
         }
     }
 
-    /// The places that may differ, in their order.
+    /// Whether this text, which stands in the document as an integer, may be what said the call's index.
+    pub(super) fn is_index(&self, text: &str) -> bool {
+        matches!(self.said, Whose::Call { index: Some(index), .. } if text.parse() == Ok(index))
+    }
+
+    /// The places that may differ, in their order. Any integer that was read may be the index, until two documents differ in it.
     pub(super) fn holes(&self) -> impl ExactSizeIterator<Item = (Range<usize>, Hole)> {
         let holes = self.holes.iter();
         holes.map(|(place, hole)| (place.start as usize..place.end as usize, *hole))

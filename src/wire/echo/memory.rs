@@ -115,8 +115,11 @@ impl Memory {
             );
             if content == other_content && hole != Hole::Text {
                 literal.extend_from_slice(content.as_bytes());
-            } else {
+            } else if hole != Hole::Index || one.is_index(content) && other.is_index(other_content)
+            {
                 parts.push((Literal::new(std::mem::take(&mut literal)), hole));
+            } else {
+                return None;
             }
             (from, other_from) = (place.end, other_place.end);
         }
