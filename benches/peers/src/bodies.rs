@@ -93,24 +93,18 @@ pub const fn one_call(bytes: usize) -> Shape {
     Shape::Calls { calls: 1, bytes }
 }
 
-pub const SHAPES: [(&str, Shape); 11] = [
+/// So many calls side by side, of 1 MB of arguments in all.
+const fn side_by_side(calls: usize) -> Shape {
+    Shape::Calls { calls, bytes: MIB }
+}
+
+pub const SHAPES: [(&str, Shape); 12] = [
     ("4k", one_call(4 * KIB)),
     ("100k", one_call(100 * KIB)),
     ("1m", one_call(MIB)),
-    (
-        "8x1m",
-        Shape::Calls {
-            calls: 8,
-            bytes: MIB,
-        },
-    ),
-    (
-        "128x1m",
-        Shape::Calls {
-            calls: 128,
-            bytes: MIB,
-        },
-    ),
+    ("2x1m", side_by_side(2)),
+    ("8x1m", side_by_side(8)),
+    ("128x1m", side_by_side(128)),
     ("wide", Shape::Wide { bytes: MIB }),
     ("one", Shape::One { bytes: MIB }),
     ("shuffled", Shape::Shuffled { bytes: MIB }),

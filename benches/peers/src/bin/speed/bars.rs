@@ -154,6 +154,12 @@ fn ratios() -> Vec<Ratio> {
             AtMost([1.1; 3]),
         ),
         ratio(
+            "2 interleaved calls over one",
+            ours("2x1m", "16k"),
+            ours("1m", "16k"),
+            AtMost([1.6; 3]),
+        ),
+        ratio(
             "8 interleaved calls over one",
             ours("8x1m", "16k"),
             ours("1m", "16k"),
