@@ -20,7 +20,7 @@ use crate::delta::{
 use crate::framing::Frame;
 use crate::json::cursor::{Cursor, Fault, Kind, Text};
 use crate::wire::anthropic::Anthropic;
-use crate::wire::payload::{Json, JsonDecoder, error, report_error, report_finish};
+use crate::wire::payload::{Json, JsonDecoder, error, object, report_error, report_finish};
 use crate::wire::{Decoder, SERVER_TOOL_USE};
 
 pub(super) fn decoder() -> Box<dyn Decoder> {
@@ -182,17 +182,17 @@ fn read_body<'a>(cursor: &mut Cursor<'a>) -> Result<Body<'a>, Fault> {
             b"bytes" => body.bytes = cursor.text()?,
             b"error" => body.failed |= error(cursor)?.is_some(),
             b"message" | b"Message" => body.failed |= cursor.label()?.is_some(),
-            _ => {
-                let value = cursor.raw()?;
-                let kind = KINDS
-                    .iter()
-                    .find(|kind| kind.as_bytes() == key)
-                    .filter(|_| value.starts_with('{'));
-                body.wrapped.extend(kind.map(|&kind| (kind, value)));
-                if key.ends_with(b"Exception") && value.starts_with('{') {
+            _ if key.ends_with(b"Exception") => {
+                if let Some(value) = object(cursor)? {
                     body.exception = Some((String::from_utf8_lossy(key).into_owned(), value));
                 }
             }
+            _ => match KINDS.iter().find(|kind| kind.as_bytes() == key) {
+                Some(kind) => body
+                    .wrapped
+                    .extend(object(cursor)?.map(|value| (*kind, value))),
+                None => cursor.skip()?,
+            },
         }
         Ok(())
     })?;

@@ -23,6 +23,7 @@ const NAME: &str = "write_file";
 
 struct Writer {
     format: WireFormat,
+    random: Random,
     body: Vec<u8>,
     ends: Vec<usize>,
 }
@@ -32,6 +33,7 @@ pub fn body(format: WireFormat, bytes: usize) -> Body {
     let mut random = Random::new(7);
     let mut writer = Writer {
         format,
+        random: Random::new(11),
         body: Vec::new(),
         ends: Vec::new(),
     };
@@ -117,10 +119,7 @@ impl Writer {
                 "tool-plan-delta",
                 json!({"delta": {"message": {"tool_plan": text}}}),
             ),
-            WireFormat::Bedrock => self.event(
-                "contentBlockDelta",
-                &json!({"contentBlockIndex": 0, "delta": {"text": text}, "p": "ab"}).to_string(),
-            ),
+            WireFormat::Bedrock => self.bedrock_delta(0, json!({ "text": text })),
             _ => self.ollama(text, "[]", false),
         }
     }
@@ -150,12 +149,16 @@ impl Writer {
                 json!({"index": 0, "delta": {"message": {"tool_calls": call}}}),
             );
         } else {
-            self.event(
-                "contentBlockDelta",
-                &json!({"contentBlockIndex": 1, "delta": {"toolUse": {"input": piece}}, "p": "abc"})
-                    .to_string(),
-            );
+            self.bedrock_delta(1, json!({"toolUse": {"input": piece}}));
         }
+    }
+
+    /// With the padding of random length that Bedrock sends with every event.
+    fn bedrock_delta(&mut self, block: usize, delta: Value) {
+        const LETTERS: &str = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+        let padding = &LETTERS[..1 + self.random.below(LETTERS.len())];
+        let event = json!({"contentBlockIndex": block, "delta": delta, "p": padding});
+        self.event("contentBlockDelta", &event.to_string());
     }
 
     fn close(&mut self) {

@@ -336,3 +336,21 @@ fn unknown_events_and_members_are_nothing() {
         ["close #1 BlockStop"]
     );
 }
+
+/// The memory of the last event rests on that: every event comes with padding of another length.
+#[test]
+fn the_padding_of_an_event_is_skipped() {
+    let log = std::cell::RefCell::default();
+    let payload = r#"{"contentBlockIndex":0,"delta":{"text":"High water"},"p":"abcdef"}"#;
+    let mut cursor = Cursor::logged(payload, &log);
+    let mut sink = Spoken::default();
+    let kind = Some("contentBlockDelta");
+    assert!(
+        Converse::default()
+            .event(&mut cursor, kind, &mut sink)
+            .is_ok()
+    );
+    let skipped = log.into_inner().skipped;
+    assert_eq!(skipped.len(), 1);
+    assert_eq!(&payload[skipped[0].clone()], "abcdef");
+}
