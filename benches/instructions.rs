@@ -14,7 +14,7 @@ fn main() {
         .collect();
     let [_, provider, shape, runs] = &*arguments else {
         println!(
-            "whose stream, of which shape, and how often: instructions PROVIDER repeating|single|packets|interleaved|turns|shuffled|escaped RUNS; see benches/instructions.sh"
+            "whose stream, of which shape, and how often: instructions PROVIDER repeating|single|packets|interleaved|padded|turns|shuffled|escaped RUNS; see benches/instructions.sh"
         );
         return;
     };
@@ -25,6 +25,7 @@ fn main() {
         "single" => (calls, Chunking::Event),
         "packets" => (calls, Chunking::Bytes(1400)),
         "interleaved" => (Shape::Calls { calls: 8, bytes }, in_16k),
+        "padded" => (Shape::Padded { bytes }, in_16k),
         "turns" => (Shape::Turns { bytes }, in_16k),
         "shuffled" => (Shape::Shuffled { bytes }, in_16k),
         "escaped" => (Shape::Escaped { bytes }, in_16k),

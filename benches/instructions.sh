@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
 # Instructions an event of `push`, counted by callgrind and compared with benches/instructions.txt: a slow path must not
 # creep in. One 4 KB call whose events repeat each other (the memory of the last event hears them), in chunks of 16 KiB, one
-# event a chunk or 1,400 bytes, or eight such calls side by side; or one whose events take four shapes by turns, or are parsed each
-# because their members are shuffled or their keys hold escapes; (3 runs - 1 run) / 2. Prints each figure; fails where one is more than the margin above what is written there. `benches/instructions.sh --write` writes the file anew.
+# event a chunk or 1,400 bytes, or eight such calls side by side; or one whose events are padded with spaces, take four shapes by
+# turns, or are parsed each because their members are shuffled or their keys hold escapes; (3 runs - 1 run) / 2. Prints each
+# figure; fails where one is more than the margin above what is written there. `benches/instructions.sh --write` writes the file
+# anew.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -18,7 +20,7 @@ counted() {
 
 failed=0
 lines=''
-for shape in repeating single packets interleaved turns shuffled escaped; do
+for shape in repeating single packets interleaved padded turns shuffled escaped; do
     for provider in chat anthropic responses; do
         events=$("$binary" "$provider" "$shape" 1)
         figure=$((($(counted "$provider" "$shape" 3) - $(counted "$provider" "$shape" 1)) / 2 / events))

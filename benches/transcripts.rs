@@ -67,6 +67,8 @@ pub enum Shape {
     Turns { bytes: usize },
     /// One call; `\uXXXX` in keys and for non-ASCII.
     Escaped { bytes: usize },
+    /// One call; up to fifteen spaces before the last brace of an event, as Anthropic pads its own.
+    Padded { bytes: usize },
     /// This much text, then one small call.
     Text { bytes: usize },
 }
@@ -151,6 +153,7 @@ struct Writer {
     shuffled: bool,
     unknown: bool,
     escaped: bool,
+    padded: bool,
     body: String,
     events: usize,
     sequence: usize,
@@ -206,7 +209,10 @@ impl Writer {
             .into_iter()
             .map(|(key, value)| (key.to_owned(), value))
             .collect();
-        let json = self.object(members);
+        let mut json = self.object(members);
+        if self.padded {
+            json.insert_str(json.len() - 1, &" ".repeat(self.random.below(16)));
+        }
         if let Some(name) = name {
             self.body.push_str(&format!("event: {name}\n"));
         }
@@ -493,6 +499,7 @@ pub fn transcript(provider: Provider, shape: Shape) -> Transcript {
         shuffled,
         unknown: shuffled || matches!(shape, Shape::Turns { .. }),
         escaped,
+        padded: matches!(shape, Shape::Padded { .. }),
         body: String::new(),
         events: 0,
         sequence: 0,
@@ -502,9 +509,10 @@ pub fn transcript(provider: Provider, shape: Shape) -> Transcript {
         Shape::Calls { calls, bytes } => (calls, bytes / calls, 1, 7),
         Shape::Wide { bytes } => (1, bytes, 500, 1500),
         Shape::One { bytes } => (1, bytes, usize::MAX / 2, usize::MAX / 2),
-        Shape::Shuffled { bytes } | Shape::Turns { bytes } | Shape::Escaped { bytes } => {
-            (1, bytes, 1, 7)
-        }
+        Shape::Shuffled { bytes }
+        | Shape::Turns { bytes }
+        | Shape::Escaped { bytes }
+        | Shape::Padded { bytes } => (1, bytes, 1, 7),
         Shape::Text { .. } => (1, 150, 1, 7),
     };
     let mut first = 0;

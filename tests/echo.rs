@@ -38,6 +38,7 @@ fn generated() -> Vec<Stream> {
         Shape::One { bytes: 900 },
         Shape::Shuffled { bytes: 900 },
         Shape::Escaped { bytes: 700 },
+        Shape::Padded { bytes: 900 },
         Shape::Text { bytes: 4000 },
     ];
     let formats = [

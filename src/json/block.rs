@@ -100,6 +100,22 @@ pub(super) fn short_digits(bytes: &[u8], at: usize) -> Option<usize> {
     (count < WIDTH).then_some(count)
 }
 
+/// How many spaces stand at `at`.
+#[inline(always)]
+pub(crate) fn spaces(bytes: &[u8], at: usize) -> usize {
+    let mut end = at;
+    while let Some(block) = padded_block(bytes, end) {
+        let spaces = u8x16::new(block).cmp_eq(u8x16::splat(b' ')).move_mask();
+        let count = spaces.trailing_ones() as usize;
+        end += count;
+        if count < WIDTH {
+            return end - at;
+        }
+    }
+    let rest = bytes.get(end..).unwrap_or_default().iter();
+    end - at + rest.take_while(|byte| **byte == b' ').count()
+}
+
 /// Passes over string content that begins at `at`, escapes and all: where its closing quote is, or else where to go on byte by
 /// byte, which is at a byte that needs a closer look (a control character, the backslash of what is no simple escape) or in the
 /// last few bytes, never behind the first half of an escape.
@@ -281,6 +297,20 @@ mod tests {
         assert_eq!(short_digits(&[b'7'; 16], 0), None);
         assert_eq!(short_digits(&[b'7'; 16], 12), Some(4));
         assert_eq!(short_digits(b"7,", 0), None);
+    }
+
+    #[test]
+    fn spaces_are_counted_up_to_the_first_other_byte_or_the_end() {
+        for count in 0..70 {
+            for after in 0..20 {
+                let bytes = [vec![b' '; count], vec![b'}'; after], vec![b' '; after]].concat();
+                let count = if after == 0 { bytes.len() } else { count };
+                for from in 0..=count {
+                    assert_eq!(spaces(&bytes, from), count - from, "{count} {after}");
+                }
+            }
+        }
+        assert_eq!(spaces(b" ", 2), 0);
     }
 
     #[test]

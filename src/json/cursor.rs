@@ -19,6 +19,7 @@ mod string;
 use std::cell::RefCell;
 use std::ops::Range;
 
+pub(crate) use super::block::spaces;
 use super::block::{next_special, short_plain};
 use super::text::{hex2, simple_escape};
 pub(crate) use string::{

@@ -7,7 +7,7 @@
 //!
 //! - A place that may differ was *skipped* by the decoder in both documents (the cursor's log says so), so what stands there
 //!   has no part in what is said; or it is the text that was said, as it stands there or the only one that decodes to it; or an
-//!   integer that was said as the call's index. What differs in any other way is never remembered.
+//!   integer that was said as the call's index; or spaces between two tokens. What differs in any other way is never remembered.
 //! - What stands in such a place is checked as the cursor would check it: a string ends at its quote and holds no control
 //!   character, an escape only where it is the text, and no half of a character; a number is a plain integer. Anything rarer, and any
 //!   other difference, is a miss: the document is parsed in full, and nothing was said before the last byte was compared.
@@ -373,6 +373,36 @@ mod tests {
             });
             let became = become_by(documents, read_call);
             assert_eq!((became.lessons, became.heard), (2, 98), "{became:?}");
+        }
+    }
+
+    #[test]
+    fn documents_that_are_padded_with_spaces_are_known_again() {
+        for (before, after) in [(" ", ""), ("", " "), (" ", "  ")] {
+            let documents = (0..100).map(|at| {
+                let [before, after] = [before, after].map(|space| space.repeat(at % 40));
+                format!("{{\"n\":{before}[true],\"t\":\"piece {at}\"{after}}}")
+            });
+            let became = become_of(documents);
+            assert_eq!((became.lessons, became.heard), (2, 98), "{became:?}");
+        }
+    }
+
+    #[test]
+    fn documents_that_differ_in_the_spaces_of_a_string_are_never_known_again() {
+        // The string is read, whatever it says; `_` stands for the spaces.
+        let known = |member: &str| {
+            let documents = (0..100).map(|at| {
+                let member = member.replace('_', &" ".repeat(at));
+                format!("{{\"i\":{member},\"t\":\"piece {at}\"}}")
+            });
+            become_by(documents, read_call).heard
+        };
+        for in_string in [r#""0_""#, r#""_0""#, r#""\"_0""#, r#""}_0""#, r#""\\\"_}""#] {
+            assert_eq!(known(in_string), 0, "{in_string}");
+        }
+        for behind_it in [r#""0"_"#, r#""\""_"#, r#""\\"_"#, r#""{"_"#] {
+            assert_eq!(known(behind_it), 98, "{behind_it}");
         }
     }
 

@@ -98,7 +98,7 @@ const fn side_by_side(calls: usize) -> Shape {
     Shape::Calls { calls, bytes: MIB }
 }
 
-pub const SHAPES: [(&str, Shape); 12] = [
+pub const SHAPES: [(&str, Shape); 13] = [
     ("4k", one_call(4 * KIB)),
     ("100k", one_call(100 * KIB)),
     ("1m", one_call(MIB)),
@@ -110,6 +110,7 @@ pub const SHAPES: [(&str, Shape); 12] = [
     ("shuffled", Shape::Shuffled { bytes: MIB }),
     ("turns", Shape::Turns { bytes: MIB }),
     ("escaped", Shape::Escaped { bytes: MIB }),
+    ("padded", Shape::Padded { bytes: MIB }),
     ("text", Shape::Text { bytes: 10 * MIB }),
 ];
 

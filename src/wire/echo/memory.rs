@@ -3,7 +3,7 @@
 use super::lesson::Lesson;
 use crate::delta::{Delta, DeltaSink, Fragment, Piece, Pieces, Whose};
 use crate::framing::{Frame, valid_prefix};
-use crate::json::cursor::{append_string, ascii_string, short_integer};
+use crate::json::cursor::{append_string, ascii_string, short_integer, spaces};
 
 /// A document with holes.
 pub(super) struct Memory {
@@ -89,6 +89,54 @@ pub(super) enum Hole {
     /// A string, and a number, that nobody reads.
     SkippedString,
     SkippedNumber,
+    /// Spaces between two tokens, or none: some services pad their events so.
+    Spaces,
+}
+
+/// What two documents have in common, so far.
+#[derive(Default)]
+struct Common {
+    parts: Vec<(Literal, Hole)>,
+    /// What came since the last hole.
+    literal: Vec<u8>,
+    in_string: bool,
+    after_backslash: bool,
+}
+
+impl Common {
+    fn hole(&mut self, hole: Hole) {
+        let before = std::mem::take(&mut self.literal);
+        self.parts.push((Literal::new(before), hole));
+    }
+
+    /// Takes what stands next in both, with a hole wherever they differ in spaces between two tokens; `None` where they differ in
+    /// anything else.
+    fn take(&mut self, one: &str, other: &str) -> Option<()> {
+        let (mut one, mut other) = (one.as_bytes(), other.as_bytes());
+        loop {
+            match (one, other) {
+                ([], []) => return Some(()),
+                ([byte, rest @ ..], [same, other_rest @ ..]) if byte == same => {
+                    self.in_string ^= *byte == b'"' && !self.after_backslash;
+                    self.after_backslash = *byte == b'\\' && !self.after_backslash;
+                    self.literal.push(*byte);
+                    (one, other) = (rest, other_rest);
+                }
+                ([b' ', ..], _) | (_, [b' ', ..]) if !self.in_string => {
+                    // Those that both have belong to the hole.
+                    let solid = self.literal.iter().rposition(|byte| *byte != b' ');
+                    self.literal.truncate(solid.map_or(0, |at| at + 1));
+                    self.hole(Hole::Spaces);
+                    (one, other) = (without_spaces(one), without_spaces(other));
+                }
+                _ => return None,
+            }
+        }
+    }
+}
+
+fn without_spaces(bytes: &[u8]) -> &[u8] {
+    bytes.get(spaces(bytes, 0)..).unwrap_or_default()
 }
 
 impl Memory {
@@ -100,34 +148,31 @@ impl Memory {
         {
             return None;
         }
-        let mut parts = Vec::new();
-        let mut literal = Vec::new();
+        let mut common = Common::default();
         let (mut from, mut other_from) = (0, 0);
         for ((place, hole), (other_place, other_hole)) in one.holes().zip(other.holes()) {
             let before = one.document.get(from..place.start)?;
-            if before != other.document.get(other_from..other_place.start)? || hole != other_hole {
+            common.take(before, other.document.get(other_from..other_place.start)?)?;
+            if hole != other_hole {
                 return None;
             }
-            literal.extend_from_slice(before.as_bytes());
             let (content, other_content) = (
                 one.document.get(place.clone())?,
                 other.document.get(other_place.clone())?,
             );
             if content == other_content && hole != Hole::Text {
-                literal.extend_from_slice(content.as_bytes());
+                common.literal.extend_from_slice(content.as_bytes());
             } else if hole != Hole::Index || one.is_index(content) && other.is_index(other_content)
             {
-                parts.push((Literal::new(std::mem::take(&mut literal)), hole));
+                common.hole(hole);
             } else {
                 return None;
             }
             (from, other_from) = (place.end, other_place.end);
         }
         let tail = one.document.get(from..)?;
-        if tail != other.document.get(other_from..)? {
-            return None;
-        }
-        literal.extend_from_slice(tail.as_bytes());
+        common.take(tail, other.document.get(other_from..)?)?;
+        let Common { parts, literal, .. } = common;
         // Another index must stand in exactly one place, or it is not known which of two places says it.
         let indexes = parts
             .iter()
@@ -324,6 +369,7 @@ impl Memory {
                 }
                 Hole::SkippedString => ascii_string(bytes, at)?,
                 Hole::SkippedNumber => at + short_integer(bytes, at)?.1,
+                Hole::Spaces => at + spaces(bytes, at),
                 Hole::Index => {
                     let (value, length) = short_integer(bytes, at)?;
                     index = u32::try_from(value).ok().filter(|_| fits(value));

@@ -135,6 +135,13 @@ fn ratios() -> Vec<Ratio> {
             AtLeast([5., 8., 8.]),
         ),
         same(
+            "events padded with spaces, BASE",
+            BASE,
+            "padded",
+            "16k",
+            None,
+        ),
+        same(
             "no event like the last, BEST PARTS",
             BEST_PARTS,
             "shuffled",
