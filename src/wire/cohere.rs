@@ -11,7 +11,8 @@ use crate::framing::Frame;
 use crate::json::cursor::{Cursor, Fault, Text};
 use crate::wire::Decoder;
 use crate::wire::payload::{
-    FunctionCall, Json, JsonDecoder, error, object, report_error, report_finish, stop_block,
+    FunctionCall, Json, JsonDecoder, error, is_foreign_error, object, report_error, report_finish,
+    stop_block,
 };
 
 pub(super) fn decoder() -> Box<dyn Decoder> {
@@ -70,11 +71,13 @@ impl JsonDecoder for Cohere {
             }
             "message-end" => speak_end(&event, sink),
             "error" => report_error(event.error.unwrap_or(cursor.document()), None, sink),
-            _ => {
-                if let Some(error) = event.error {
-                    report_error(error, None, sink);
+            _ => match event.error {
+                Some(error) => report_error(error, None, sink),
+                None if is_foreign_error(cursor.document(), kind.as_deref()) => {
+                    report_error(cursor.document(), None, sink)
                 }
-            }
+                None => {}
+            },
         }
         Ok(())
     }

@@ -23,7 +23,7 @@ use crate::delta::{
 use crate::framing::Frame;
 use crate::json::cursor::{Cursor, Fault, Text};
 use crate::wire::Decoder;
-use crate::wire::payload::{Json, JsonDecoder, report_error, report_finish};
+use crate::wire::payload::{Json, JsonDecoder, is_foreign_error, report_error, report_finish};
 
 use events::{Call, Chunk, Part, Provider, What, read_chunk};
 use partial_args::{Broken, Closing, Entry, Writer};
@@ -78,6 +78,10 @@ impl JsonDecoder for Gemini {
             if let Some(error) = chunk.error {
                 report_error(error, None, sink);
             }
+        }
+        let document = cursor.document();
+        if chunks.iter().all(Chunk::says_nothing) && is_foreign_error(document, None) {
+            report_error(document, None, sink);
         }
         Ok(())
     }

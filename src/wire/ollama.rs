@@ -16,7 +16,8 @@ use crate::framing::Frame;
 use crate::json::cursor::{Cursor, Fault, Kind, Text};
 use crate::wire::Decoder;
 use crate::wire::payload::{
-    Arguments, FunctionCall, Json, JsonDecoder, error, report_error, report_finish,
+    Arguments, FunctionCall, Json, JsonDecoder, error, is_foreign_error, report_error,
+    report_finish,
 };
 
 pub(super) fn decoder() -> Box<dyn Decoder> {
@@ -42,6 +43,12 @@ struct Line<'a> {
     error: Option<&'a str>,
 }
 
+impl Line<'_> {
+    fn says_nothing(&self) -> bool {
+        self.texts.is_empty() && self.calls.is_empty() && !self.done && self.error.is_none()
+    }
+}
+
 const COUNTERS: [&str; 6] = [
     "total_duration",
     "load_duration",
@@ -63,6 +70,9 @@ impl JsonDecoder for Ollama {
         let line = read_line(cursor)?;
         cursor.end()?;
         self.speak(&line, sink);
+        if line.says_nothing() && is_foreign_error(cursor.document(), None) {
+            report_error(cursor.document(), None, sink);
+        }
         Ok(())
     }
 }

@@ -286,21 +286,15 @@ fn an_error_of_no_type_is_one_in_every_format() {
             Some("400"),
         ),
     ] {
-        for format in [
-            WireFormat::OpenAiChat,
-            WireFormat::OpenAiResponses,
-            WireFormat::Anthropic,
-        ] {
+        for format in SSE {
             for event in ["", "event: message\n"] {
                 let run = both(format, format!("{event}{}{DONE}", data(&error)));
                 assert_eq!(run.end, End::Error, "{format}: {error}");
                 says(&run, "over", code);
             }
         }
-    }
-    for format in SSE {
-        let error = data(&json!({"error": {"message": "over"}}));
-        says(&both(format, format!("{error}{DONE}")), "over", None);
+        let run = both(WireFormat::Ollama, format!("{error}\n"));
+        says(&run, "over", code);
     }
 }
 

@@ -14,6 +14,15 @@ pub(super) struct Chunk<'a> {
     pub(super) usage: Option<&'a str>,
 }
 
+impl Chunk<'_> {
+    pub(super) fn says_nothing(&self) -> bool {
+        self.candidates.is_empty()
+            && self.block_reason.is_none()
+            && self.error.is_none()
+            && self.usage.is_none()
+    }
+}
+
 #[derive(Default)]
 pub(super) struct Candidate<'a> {
     pub(super) index: u32,
