@@ -93,6 +93,11 @@ const KINDS: [&str; 7] = [
 impl JsonDecoder for Bedrock {
     const ECHOES: bool = true;
 
+    /// A bridge to server-sent events names an exception as its frame does.
+    fn names_error(event: &str) -> bool {
+        event == "error" || is_exception(event)
+    }
+
     fn epoch(&self) -> u32 {
         self.chunks
     }
@@ -148,7 +153,13 @@ impl Bedrock {
     }
 }
 
-/// Whether a document is a Converse event under the name of its kind: its first key tells.
+/// Whether this names an exception (5.2): a frame's type, a bridge's event or member.
+pub(super) fn is_exception(name: &str) -> bool {
+    name.ends_with("Exception")
+}
+
+/// Whether a document is a Converse event under the name of its kind, and none of Anthropic's, which has a type. Padding and
+/// metrics may stand before either (E16).
 fn is_wrapped(text: &str) -> bool {
     let key = text
         .trim_start()
@@ -182,8 +193,9 @@ fn read_body<'a>(cursor: &mut Cursor<'a>) -> Result<Body<'a>, Fault> {
             b"bytes" => body.bytes = cursor.text()?,
             b"error" => body.failed |= error(cursor)?.is_some(),
             b"message" | b"Message" => body.failed |= cursor.label()?.is_some(),
-            _ if key.ends_with(b"Exception") => {
-                if let Some(value) = object(cursor)? {
+            _ if str::from_utf8(key).is_ok_and(is_exception) => {
+                let value = cursor.raw()?;
+                if !matches!(value, "null" | "false" | "\"\"") {
                     body.exception = Some((String::from_utf8_lossy(key).into_owned(), value));
                 }
             }

@@ -5,8 +5,12 @@
 //! then given to the decoder with the rest.
 
 use crate::framing::{Frame, FramingKind, Origin};
+#[cfg(feature = "bedrock")]
+use crate::json::cursor::Kind;
 use crate::json::cursor::{Cursor, Text};
 use crate::wire::WireFormat;
+#[cfg(feature = "bedrock")]
+use crate::wire::bedrock::is_exception;
 use crate::wire::payload::{Parts, error};
 
 /// What a frame says of the format.
@@ -93,6 +97,22 @@ fn read(data: &str) -> Members<'_> {
                     let bedrocks = named.filter(|format| *format == WireFormat::Bedrock);
                     seen.wrapped = seen.wrapped.or(bedrocks);
                 }
+                #[cfg(feature = "bedrock")]
+                b"chunk" => {
+                    let chunk = cursor.members(|cursor, key| {
+                        if key == b"bytes" {
+                            seen.wrapped = Some(WireFormat::Bedrock);
+                        }
+                        cursor.skip()
+                    });
+                    return chunk.map(drop);
+                }
+                #[cfg(feature = "bedrock")]
+                key if str::from_utf8(key).is_ok_and(is_exception)
+                    && cursor.kind()? == Kind::Object =>
+                {
+                    seen.wrapped = Some(WireFormat::Bedrock);
+                }
                 _ => {}
             }
             cursor.skip()
@@ -113,7 +133,7 @@ impl Members<'_> {
             return Some(format);
         }
         #[cfg(feature = "bedrock")]
-        if self.bytes && event == Some("chunk") {
+        if self.bytes && event == Some("chunk") || event.is_some_and(is_exception) {
             return Some(WireFormat::Bedrock);
         }
         if self.wrapped.is_some() {
@@ -338,6 +358,15 @@ mod tests {
             of("chunk", r#"{"bytes":"e30="}"#),
             Some(WireFormat::Bedrock)
         );
+        assert_eq!(of("throttlingException", ""), Some(WireFormat::Bedrock));
+        for (bridged, format) in [
+            (r#"{"chunk":{"bytes":"e30="}}"#, Some(WireFormat::Bedrock)),
+            (r#"{"throttlingException":{}}"#, Some(WireFormat::Bedrock)),
+            (r#"{"chunk":"bytes"}"#, None),
+            (r#"{"throttlingException":null}"#, None),
+        ] {
+            assert_eq!(format_of(bridged), format, "{bridged}");
+        }
     }
 
     /// The folder of recorded streams and cases; `None`, and a line on what is skipped, where it is absent.

@@ -25,6 +25,11 @@ pub(crate) trait JsonDecoder: Send + Sync {
     /// Whether an error event is always the last of its stream.
     const ERRORS_ARE_LAST: bool = true;
 
+    /// Whether an event of this name is an error, whatever its data.
+    fn names_error(event: &str) -> bool {
+        event == "error"
+    }
+
     /// Whether the format has arrays of documents. In others an array is nothing, unless it holds an error (11.1.6).
     const ARRAYS: bool = false;
 
@@ -101,7 +106,7 @@ impl<D: JsonDecoder + Default> Decoder for Json<D> {
             sink.delta(&Delta::Anomaly(AnomalyKind::LossyUtf8));
         }
         if frame.origin == Origin::Event
-            && frame.event != Some("error")
+            && !frame.event.is_some_and(D::names_error)
             && frame.data.starts_with('{')
         {
             if let Err(place) = self.read(frame, sink) {
@@ -211,8 +216,12 @@ impl<D: JsonDecoder> Json<D> {
             return self.failed(frame, frame.event, sink);
         }
         let is_event = frame.origin != Origin::Bare;
-        if is_event && frame.event == Some("error") && data != "[DONE]" {
-            return self.failed(frame, None, sink);
+        let named = frame
+            .event
+            .filter(|event| is_event && D::names_error(event));
+        if let Some(name) = named.filter(|_| data != "[DONE]") {
+            let code = Some(name).filter(|name| *name != "error");
+            return self.failed(frame, code, sink);
         }
         if is_nothing(data) {
             return;

@@ -184,6 +184,59 @@ fn the_body_of_an_error_response_of_bedrock_is_an_error() {
     );
 }
 
+/// The frame's word for what failed is the event's where a bridge sends server-sent events, and a member's in its JSON.
+#[cfg(feature = "bedrock")]
+#[test]
+fn an_exception_that_a_bridge_names_ends_the_stream_whatever_it_holds() {
+    let (name, half) = ("throttlingException", "{\"port\":\"Br");
+    let start = json!({"contentBlockIndex": 0, "start": {"toolUse": {"toolUseId": "t", "name": "tide_height"}}});
+    let text = json!({"contentBlockIndex": 0, "delta": {"toolUse": {"input": half}}});
+    let sent = [("contentBlockStart", start), ("contentBlockDelta", text)];
+    let events = sent
+        .each_ref()
+        .map(|(kind, body)| format!("event: {kind}\ndata: {body}\n\n"))
+        .concat();
+    let lines = sent
+        .each_ref()
+        .map(|(kind, body)| format!("{{\"{kind}\":{body}}}\n"))
+        .concat();
+    let failed = |body: String, message: &str| {
+        for format in [WireFormat::Bedrock, WireFormat::Auto] {
+            let run = both(format, &body);
+            assert_eq!(run.end, End::Error, "{body}");
+            says(&run, message, Some(name));
+            for call in &run.calls {
+                assert_eq!(
+                    (call.state(), call.arguments().raw()),
+                    (CallState::Truncated, half)
+                );
+            }
+        }
+    };
+    for (payload, message) in [
+        ("{\"message\":\"slow down\"}", "slow down"),
+        ("slow down", "slow down"),
+        ("{}", "an error without a message"),
+        ("", "an error without a message"),
+    ] {
+        let error = format!("event: {name}\ndata: {payload}\n\n");
+        failed(error.clone(), message);
+        failed(format!("{events}{error}"), message);
+    }
+    let object = format!("{{\"{name}\":{{\"message\":\"slow down\"}}}}\n");
+    failed(object, "slow down");
+    failed(
+        format!("{lines}{{\"{name}\":\"slow down\"}}\n"),
+        "slow down",
+    );
+    // Whoever sends every member of the union sends this one empty.
+    for nothing in ["null", "false", "\"\""] {
+        let stop =
+            format!("{{\"messageStop\":{{\"stopReason\":\"end_turn\"}},\"{name}\":{nothing}}}\n");
+        assert_eq!(both(WireFormat::Bedrock, stop).end, End::Clean);
+    }
+}
+
 #[cfg(feature = "bedrock")]
 #[test]
 fn what_begins_as_no_text_does_is_a_damaged_frame_of_bedrock() {
