@@ -161,16 +161,15 @@ pub(super) fn is_exception(name: &str) -> bool {
 /// Whether a document is a Converse event under the name of its kind, and none of Anthropic's, which has a type. Padding and
 /// metrics may stand before either (E16).
 fn is_wrapped(text: &str) -> bool {
-    let key = text
-        .trim_start()
-        .strip_prefix('{')
-        .and_then(|text| text.trim_start().strip_prefix('"'));
-    key.is_some_and(|key| {
-        KINDS.iter().any(|kind| {
-            key.strip_prefix(kind)
-                .is_some_and(|rest| rest.starts_with('"'))
-        })
-    })
+    let mut wrapped = false;
+    let _ = Cursor::new(text).members(|cursor, key| {
+        wrapped = KINDS.iter().any(|kind| kind.as_bytes() == key);
+        if wrapped || key == b"type" {
+            return Err(Fault);
+        }
+        cursor.skip()
+    });
+    wrapped
 }
 
 fn read_body<'a>(cursor: &mut Cursor<'a>) -> Result<Body<'a>, Fault> {

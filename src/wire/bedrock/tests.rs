@@ -295,6 +295,11 @@ fn an_invoke_stream_of_converse_events_is_read_as_such() {
         r#"{"chunk":{"bytes":"e30="}}"#,
     ]);
     assert_eq!(said, ["finish tool_use ToolCalls", "end"]);
+    // Members come in any order (E16).
+    let stop = r#"{"p":"ab","metrics":{"type":1},"messageStop":{"stopReason":"tool_use"}}"#;
+    assert_eq!(invoked(&[stop]), ["finish tool_use ToolCalls", "end"]);
+    let anthropics = r#"{"p":"ab","index":0,"type":"content_block_stop"}"#;
+    assert_eq!(invoked(&[anthropics]), ["close #0 BlockStop"]);
 }
 
 #[test]
