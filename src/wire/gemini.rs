@@ -120,7 +120,8 @@ impl Gemini {
             if said != Some(FinishMeaning::MalformedCall) {
                 finish(sink);
             }
-            if let Some(open) = self.open.get_mut(&choice) {
+            let goes_on = said.is_some() || !candidate.parts.is_empty();
+            if let Some(open) = self.open.get_mut(&choice).filter(|_| goes_on) {
                 open.stopped = said == Some(FinishMeaning::Stop);
             }
         }

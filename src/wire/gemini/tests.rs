@@ -301,6 +301,22 @@ fn a_streamed_call_that_nothing_ended_stays_cut_unless_the_model_stopped() {
     assert_eq!(ends(&more, "MAX_TOKENS"), (r#"{"a":1 "#.to_owned(), false));
     assert_eq!(ends(&more, ""), (r#"{"a":1 "#.to_owned(), false));
     assert_eq!(ends(&open, "STOP"), (r#"{"s":"x"#.to_owned(), false));
+    // What follows the last part and says no more of it takes nothing back.
+    let chunk = |members: &str| format!(r#"{{"candidates":[{{{members}}}],"usageMetadata":{{}}}}"#);
+    let part = |part: &str| chunk(&format!(r#""content":{{"parts":[{part}]}}"#));
+    let stop = chunk(r#""finishReason":"STOP""#);
+    let begun = [part(HEADER), part(&more), stop];
+    for (last, is_whole) in [
+        (chunk(r#""index":0"#), true),
+        (
+            part(&values(r#"{"jsonPath":"$.b","numberValue":2}"#)),
+            false,
+        ),
+    ] {
+        let payloads: Vec<&str> = begun.iter().chain([&last]).map(String::as_str).collect();
+        let closed = says(&payloads).iter().any(|line| line.starts_with("close"));
+        assert_eq!(closed, is_whole, "{last}");
+    }
 }
 
 #[test]
