@@ -115,10 +115,7 @@ fn read_message<'a>(cursor: &mut Cursor<'a>, event: &mut Event<'a>) -> Result<()
     let calls = &mut event.calls;
     let message = cursor.members(|cursor, key| {
         match key {
-            b"tool_calls" => cursor.elements(|cursor| {
-                calls.push(FunctionCall::read(cursor)?);
-                Ok(())
-            })?,
+            b"tool_calls" => FunctionCall::read_all(cursor, calls)?,
             b"tool_plan" => push(TextKind::Reasoning, cursor.text()?),
             b"content" => cursor.elements(|cursor| {
                 let content = cursor.members(|cursor, key| {

@@ -103,12 +103,7 @@ fn read_line<'a>(cursor: &mut Cursor<'a>) -> Result<Line<'a>, Fault> {
 fn read_message<'a>(cursor: &mut Cursor<'a>, line: &mut Line<'a>) -> Result<(), Fault> {
     let message = cursor.members(|cursor, key| {
         let kind = match key {
-            b"tool_calls" => {
-                return cursor.elements(|cursor| {
-                    line.calls.push(FunctionCall::read(cursor)?);
-                    Ok(())
-                });
-            }
+            b"tool_calls" => return FunctionCall::read_all(cursor, &mut line.calls),
             b"content" => TextKind::Answer,
             b"thinking" => TextKind::Reasoning,
             _ => return cursor.skip(),
@@ -232,6 +227,13 @@ mod tests {
             assert_eq!(says(&[&one, &one]).len(), 4);
             assert_eq!(says(&[&both]), says(&[&one, &one]));
         }
+    }
+
+    #[test]
+    fn what_is_no_object_among_the_calls_is_no_call() {
+        let line =
+            r#"{"message":{"tool_calls":[null,"now",{"function":{"name":"now"}}]},"done":false}"#;
+        assert_eq!(says(&[line]), ["opens name now whole {}", "close Arrival"]);
     }
 
     #[test]

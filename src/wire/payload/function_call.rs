@@ -1,5 +1,7 @@
 //! A call's function and its arguments, as several wires write them.
 
+use smallvec::SmallVec;
+
 use crate::delta::ArgumentsPart;
 use crate::json::cursor::{Cursor, Fault, Kind, Text};
 
@@ -65,7 +67,21 @@ pub(crate) struct FunctionCall<'a> {
 }
 
 impl<'a> FunctionCall<'a> {
-    pub(crate) fn read(cursor: &mut Cursor<'a>) -> Result<Self, Fault> {
+    /// The calls of a list; what is no object is none.
+    pub(crate) fn read_all(
+        cursor: &mut Cursor<'a>,
+        calls: &mut SmallVec<[Self; 1]>,
+    ) -> Result<(), Fault> {
+        cursor.elements(|cursor| {
+            if cursor.kind()? == Kind::Object {
+                calls.push(FunctionCall::read(cursor)?);
+                return Ok(());
+            }
+            cursor.skip()
+        })
+    }
+
+    fn read(cursor: &mut Cursor<'a>) -> Result<Self, Fault> {
         let mut call = FunctionCall::default();
         cursor.members(|cursor, key| {
             match key {
