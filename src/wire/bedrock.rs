@@ -231,14 +231,18 @@ fn read_tool<'a>(cursor: &mut Cursor<'a>) -> Result<ToolUse<'a>, Fault> {
 }
 
 fn read_delta<'a>(cursor: &mut Cursor<'a>, body: &mut Body<'a>) -> Result<(), Fault> {
+    // Bridges that send every member leave all but one of them empty.
+    let read_text = |cursor: &mut Cursor<'a>, kind, body: &mut Body<'a>| {
+        let text = cursor.text()?.filter(|text| !text.raw.is_empty());
+        body.text = text.map(|text| (kind, text)).or(body.text);
+        Ok(())
+    };
     let read = |cursor: &mut Cursor<'a>, key: &[u8], body: &mut Body<'a>| {
         match (key, cursor.kind()?) {
             (b"input", Kind::String) => body.arguments = cursor.text()?.map(Arguments::Text),
             (b"input", Kind::Null) => cursor.skip()?,
             (b"input", _) => body.arguments = Some(Arguments::Whole(cursor.raw()?)),
-            (b"signature" | b"redactedContent", _) => {
-                body.text = cursor.text()?.map(|text| (TextKind::Signature, text))
-            }
+            (b"signature" | b"redactedContent", _) => read_text(cursor, TextKind::Signature, body)?,
             _ => cursor.skip()?,
         }
         Ok(())
@@ -248,13 +252,10 @@ fn read_delta<'a>(cursor: &mut Cursor<'a>, body: &mut Body<'a>) -> Result<(), Fa
             match key {
                 b"toolUse" => drop(cursor.members(|cursor, key| read(cursor, key, body))?),
                 b"reasoningContent" => drop(cursor.members(|cursor, key| match key {
-                    b"text" => {
-                        body.text = cursor.text()?.map(|text| (TextKind::Reasoning, text));
-                        Ok(())
-                    }
+                    b"text" => read_text(cursor, TextKind::Reasoning, body),
                     _ => read(cursor, key, body),
                 })?),
-                b"text" => body.text = cursor.text()?.map(|text| (TextKind::Answer, text)),
+                b"text" => read_text(cursor, TextKind::Answer, body)?,
                 _ => cursor.skip()?,
             }
             Ok(())

@@ -94,12 +94,12 @@ fn read_event<'a>(cursor: &mut Cursor<'a>) -> Result<Event<'a>, Fault> {
                     b"message" => read_message(cursor, &mut event)?,
                     b"finish_reason" => event.reason = cursor.label()?,
                     b"usage" => event.usage = object(cursor)?,
-                    b"error" => event.error = error(cursor)?,
+                    b"error" => event.error = error(cursor)?.or(event.error),
                     _ => cursor.skip()?,
                 }
                 Ok(())
             })?),
-            b"error" => event.error = error(cursor)?,
+            b"error" => event.error = error(cursor)?.or(event.error),
             _ => cursor.skip()?,
         }
         Ok(())
@@ -253,6 +253,8 @@ mod tests {
             end(r#"{"finish_reason":"MAX_TOKENS"}"#),
             ["finish MAX_TOKENS Length", "end"]
         );
+        let beside = r#"{"type":"message-end","delta":{"error":"the model failed"},"error":null}"#;
+        assert_eq!(says(&[beside]), ["error the model failed"]);
         assert_eq!(end("null"), ["end"]);
         assert_eq!(says(&[r#"{"error":"gone"}"#]), ["error gone"]);
     }

@@ -9,7 +9,7 @@ use crate::delta::{
     ArgumentsPart, CallDelta, Delta, DeltaSink, Executor, FinishMeaning, Route, TextKind, ToolKind,
 };
 use crate::framing::Frame;
-use crate::json::cursor::{Cursor, Fault, Text};
+use crate::json::cursor::{Cursor, Fault, Kind, Text};
 use crate::wire::Decoder;
 use crate::wire::payload::{
     Arguments, Json, JsonDecoder, error, is_foreign_error, object, report_error, report_finish,
@@ -97,17 +97,19 @@ fn read_event<'a>(cursor: &mut Cursor<'a>) -> Result<Event<'a>, Fault> {
         match key {
             b"event_type" => event.kind = cursor.label()?,
             b"index" => event.index = cursor.integer()?,
-            b"step" | b"delta" | b"content" => event.step = read_step(cursor)?,
+            b"step" | b"delta" | b"content" if cursor.kind()? == Kind::Object => {
+                event.step = read_step(cursor)?
+            }
             b"interaction" => drop(cursor.members(|cursor, key| {
                 match key {
                     b"status" => event.status = cursor.label()?,
                     b"usage" => event.usage = object(cursor)?,
-                    b"error" => event.error = error(cursor)?,
+                    b"error" => event.error = error(cursor)?.or(event.error),
                     _ => cursor.skip()?,
                 }
                 Ok(())
             })?),
-            b"error" => event.error = error(cursor)?,
+            b"error" => event.error = error(cursor)?.or(event.error),
             _ => cursor.skip()?,
         }
         Ok(())
@@ -123,7 +125,13 @@ fn read_step<'a>(cursor: &mut Cursor<'a>) -> Result<Step<'a>, Fault> {
             b"id" => step.id = cursor.label()?,
             b"name" => step.name = cursor.label()?,
             b"server_name" => step.server_name = cursor.label()?,
-            b"arguments" | b"partial_arguments" => step.arguments = Arguments::read(cursor)?,
+            // Whoever sends both members leaves one of them empty.
+            b"arguments" | b"partial_arguments" => {
+                let read = Arguments::read(cursor)?;
+                if !read.is_nothing() {
+                    step.arguments = read;
+                }
+            }
             b"signature" => {
                 let signature = Some(cursor.raw()?);
                 step.signature = signature.filter(|raw| !matches!(*raw, "null" | "\"\""));
@@ -347,6 +355,26 @@ mod tests {
             said.0.last().map(String::as_str),
             Some("close #4 BlockStop")
         );
+    }
+
+    #[test]
+    fn a_member_that_is_empty_takes_nothing_from_the_one_beside_it() {
+        let piece = |delta: &str| {
+            says(&[&format!(
+                r#"{{"event_type":"step.delta","index":0,"delta":{delta},"step":null,"content":null}}"#
+            )])
+        };
+        for empty in ["null", "\"\""] {
+            for delta in [
+                r#"{"type":"arguments_delta","arguments":"{","partial_arguments":?}"#,
+                r#"{"type":"arguments_delta","arguments":?,"partial_arguments":"{"}"#,
+            ] {
+                let said = piece(&delta.replace('?', empty));
+                assert_eq!(said, ["labelled #0 + {"], "{delta}");
+            }
+        }
+        let failed = r#"{"event_type":"interaction.completed","interaction":{"error":{"message":"m"}},"error":null}"#;
+        assert_eq!(says(&[failed]), ["error m"]);
     }
 
     #[test]

@@ -179,6 +179,15 @@ fn reasoning_its_signature_and_redacted_reasoning_pass_through_and_citations_do_
         delta(r#"{"reasoningContent":{"redactedContent":"cmVk"}}"#),
         ["Signature cmVk"]
     );
+    // Bridges send every member of the union, all but one of them empty.
+    for empty in ["null", "\"\""] {
+        let with = |texts: &str| delta(&texts.replace('?', empty));
+        let signed =
+            r#"{"text":?,"reasoningContent":{"signature":"c2ln","text":?,"redactedContent":?}}"#;
+        assert_eq!(with(signed), ["Signature c2ln"]);
+        let thought = r#"{"reasoningContent":{"text":"so","signature":?},"text":?}"#;
+        assert_eq!(with(thought), ["Reasoning so"]);
+    }
     assert_eq!(delta(r#"{"citation":{"title":"t"}}"#), [""; 0]);
     assert_eq!(delta(r#"{"toolResult":[{"text":"t"}]}"#), [""; 0]);
 }

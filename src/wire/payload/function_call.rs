@@ -35,14 +35,23 @@ impl<'a> Arguments<'a> {
         })
     }
 
+    /// Whether there is neither text nor a value.
+    pub(crate) fn is_nothing(self) -> bool {
+        match self {
+            Arguments::Absent | Arguments::Null => true,
+            Arguments::Text(text) => text.raw.is_empty(),
+            Arguments::Value { .. } => false,
+        }
+    }
+
     /// A piece of text or a whole value; an empty text is nothing. `scratch` holds a text that must be decoded.
     pub(crate) fn part<'s>(self, scratch: &'s mut Vec<u8>) -> ArgumentsPart<'s>
     where
         'a: 's,
     {
         match self {
+            _ if self.is_nothing() => ArgumentsPart::None,
             Arguments::Absent | Arguments::Null => ArgumentsPart::None,
-            Arguments::Text(text) if text.raw.is_empty() => ArgumentsPart::None,
             Arguments::Text(text) => ArgumentsPart::Fragment(text.fragment(scratch)),
             Arguments::Value { raw, .. } => ArgumentsPart::Whole(raw),
         }
