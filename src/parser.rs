@@ -199,7 +199,7 @@ impl ToolCallParser {
     }
 
     fn wire(asked: Asked, decoding: Option<Decoding>, config: Arc<Config>) -> Self {
-        let mut decoding = decoding.unwrap_or_else(Decoding::detecting);
+        let mut decoding = decoding.unwrap_or_else(|| Decoding::detecting(asked.framing));
         if let (Decoding::Decoding { decoder, .. }, false) = (&mut decoding, config.remember_events)
         {
             decoder.remember(false);
@@ -233,6 +233,7 @@ impl ToolCallParser {
         ) {
             self.asked.framing = Some(framing);
             self.framing = Stage::new(self.asked, self.limits());
+            self.decoding = Decoding::detecting(self.asked.framing);
         }
         self
     }
@@ -377,7 +378,7 @@ impl ToolCallParser {
     pub fn reset(&mut self) {
         self.accumulator.reset();
         if self.asked.format == Some(WireFormat::Auto) {
-            self.decoding = Decoding::detecting();
+            self.decoding = Decoding::detecting(self.asked.framing);
         } else {
             self.decoding.reset();
         }

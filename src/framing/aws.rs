@@ -12,11 +12,11 @@
 //!    arrive, never by a length read from the wire. A frame wholly inside a chunk is read in place.
 //! 2. The message checksum is checked before anything of the frame is given out.
 //! 3. A wrong checksum, length or header is fatal: frame boundaries cannot be trusted after it.
-//! 4. A body whose first byte is `{` cannot be a frame (it would be 2 GB long): it is an ordinary JSON error and given as
-//!    [`Origin::Unterminated`] at its end.
+//! 4. A body that begins as JSON does, with a bracket, white space or a BOM, cannot be a frame (it would be longer than 150 MB): it
+//!    is an ordinary JSON error and given as [`Origin::Unterminated`] at its end.
 //! 5. A frame of an unknown `:message-type` is skipped.
 
-use super::{FrameLimits, advance, clear, give, over_limit};
+use super::{FrameLimits, advance, clear, give, over_limit, without_bom};
 use crate::error::{Error, ErrorKind};
 use crate::framing::{FrameSink, Origin};
 
@@ -107,7 +107,9 @@ impl Aws {
 
     pub(super) fn push(&mut self, chunk: &[u8], sink: &mut impl FrameSink) -> Result<(), Error> {
         if self.offset == 0 {
-            self.is_json = chunk.first() == Some(&b'{');
+            let begins =
+                |byte: &u8| matches!(byte, b'{' | b'[' | 0xEF) || byte.is_ascii_whitespace();
+            self.is_json = chunk.first().is_some_and(begins);
         }
         self.offset = advance(self.offset, chunk.len());
         let result = if self.is_json {
@@ -186,7 +188,10 @@ impl Aws {
     pub(super) fn finish(&mut self, sink: &mut impl FrameSink) -> Result<(), Error> {
         let held = self.carry.len();
         if self.is_json {
-            give(sink, &self.carry, None, Origin::Unterminated, 0);
+            let (text, at) = without_bom(&self.carry, 0);
+            let space = text.len() - text.trim_ascii_start().len();
+            let text = text.trim_ascii_start();
+            give(sink, text, None, Origin::Unterminated, advance(at, space));
         }
         self.close();
         if held == 0 || self.is_json {

@@ -2,7 +2,7 @@
 
 use crate::accumulate::Accumulator;
 use crate::error::{Error, ErrorKind};
-use crate::framing::{Frame, Origin};
+use crate::framing::{Frame, FramingKind, Origin};
 use crate::wire::{
     Decoder, Detector, Doubt, Verdict, WireFormat, error_decoder, is_document, known_names,
 };
@@ -148,7 +148,7 @@ impl Decoding {
                 decoder.reset();
                 *doubt = Doubt::of(*format);
             }
-            Decoding::Detecting { .. } => *self = Decoding::detecting(),
+            Decoding::Detecting { .. } => *self = Decoding::detecting(None),
         }
     }
 
@@ -165,9 +165,10 @@ impl Decoding {
         }
     }
 
-    pub(super) fn detecting() -> Self {
+    /// The format is not known yet; the framing may be.
+    pub(super) fn detecting(framing: Option<FramingKind>) -> Self {
         Decoding::Detecting {
-            detector: Detector::default(),
+            detector: Detector::of(framing),
             kept: Vec::new(),
             bytes: 0,
         }

@@ -29,6 +29,11 @@ pub(crate) struct Detector {
 }
 
 impl Detector {
+    /// At the beginning of a body in this framing, where it is known.
+    pub(crate) fn of(framing: Option<FramingKind>) -> Self {
+        Detector { framing }
+    }
+
     /// What the first bytes showed: a framing that one format alone has decides.
     pub(crate) fn framed(&mut self, framing: FramingKind) {
         self.framing = Some(framing);

@@ -1,6 +1,6 @@
 //! WIRE_FORMATS 9.7: errors in a running stream, shape by shape. The open call is flagged, then the error is the last word.
 
-use callstitch::{CallState, End, ErrorKind, WireFormat};
+use callstitch::{CallState, End, ErrorKind, ToolCallParser, WireFormat};
 use serde_json::{Value, json};
 
 use super::support::run::{both, run};
@@ -174,6 +174,21 @@ fn the_body_of_an_error_response_of_bedrock_is_an_error() {
             "{body}"
         );
         says(&run, message, None);
+    }
+    // The content type promises frames (E12).
+    for body in [
+        "{\"message\":\"slow down\"}",
+        "\n{\"message\":\"slow down\"}",
+        "[{\"error\":\"slow down\"}]",
+    ] {
+        let frames = "application/vnd.amazon.eventstream";
+        let mut parser = ToolCallParser::new(WireFormat::Auto).content_type(frames);
+        drop(parser.push(body.as_bytes()));
+        let error = parser.finish().find_map(Result::err).unwrap();
+        assert_eq!(
+            (error.kind(), error.message()),
+            (ErrorKind::Provider, "slow down")
+        );
     }
     // What an event of a name that is not known says of itself is nothing.
     let later = "event: contentBlockAudit\ndata: {\"message\":\"no error\"}\n\n";

@@ -277,7 +277,14 @@ fn a_payload_may_be_as_long_as_the_frame_limit() {
 #[test]
 fn a_json_body_is_one_frame_at_its_end() {
     let body = "{\"message\":\"The security token is expired\"}";
-    assert_eq!(brief(&frames(Aws, body)), [(Unterminated, None, body)]);
+    for before in ["", "\n ", "\u{feff}", "\u{feff}\r\n"] {
+        for body in [body, "[{\"message\":\"no\"}]"] {
+            let sent = format!("{before}{body}");
+            let found = frames(Aws, &sent);
+            assert_eq!(brief(&found), [(Unterminated, None, body)]);
+            assert_eq!(found[0].offset, before.len() as u64);
+        }
+    }
     let (_, error) = at_every_cut_within(Aws, FrameLimits { frame: 10, ..WIDE }, body.as_bytes());
     assert_eq!(error.unwrap().0, ErrorKind::Limit);
 }
