@@ -121,7 +121,7 @@ fn read_step<'a>(cursor: &mut Cursor<'a>) -> Result<Step<'a>, Fault> {
     let mut step = Step::default();
     cursor.members(|cursor, key| {
         match key {
-            b"type" => step.kind = cursor.text()?,
+            b"type" => step.kind = cursor.label()?,
             b"id" => step.id = cursor.label()?,
             b"name" => step.name = cursor.label()?,
             b"server_name" => step.server_name = cursor.label()?,
@@ -165,7 +165,10 @@ impl GeminiInteractions {
         sink: &mut dyn DeltaSink,
     ) {
         let kind = step.kind.map(Text::to_cow);
-        let (text, said) = match kind.as_deref().unwrap_or_default() {
+        // Where the type is missing a name or arguments tell a call (Q72).
+        let is_call = step.name.is_some() || !step.arguments.is_nothing();
+        let untyped = if is_call { "function_call" } else { "" };
+        let (text, said) = match kind.as_deref().unwrap_or(untyped) {
             "arguments_delta" => return self.speak_call(step, index, None, false, sink),
             "function_call" => return self.speak_call(step, index, None, start, sink),
             kind if kind.ends_with("_call") => {
@@ -311,6 +314,22 @@ mod tests {
                 r#"opens #4 m1 name echo executor provider server demo initial {"a":1}"#,
             ]
         );
+    }
+
+    #[test]
+    fn a_call_without_its_type_is_told_by_its_members() {
+        for kind in ["", r#""type":null,"#, r#""type":"","#] {
+            let said = says(&[
+                &format!(
+                    r#"{{"event_type":"step.start","index":0,"step":{{{kind}"id":"a","name":"add"}}}}"#
+                ),
+                &format!(
+                    r#"{{"event_type":"step.delta","index":0,"delta":{{{kind}"arguments":"{{}}"}}}}"#
+                ),
+                &format!(r#"{{"event_type":"step.delta","index":1,"delta":{{{kind}"text":"x"}}}}"#),
+            ]);
+            assert_eq!(said, ["opens #0 a name add", "labelled #0 + {}"], "{kind}");
+        }
     }
 
     #[test]
