@@ -222,7 +222,7 @@ fn read_tool<'a>(cursor: &mut Cursor<'a>) -> Result<ToolUse<'a>, Fault> {
                     .text()?
                     .is_some_and(|kind| kind.raw == SERVER_TOOL_USE)
             }
-            b"input" => tool.input = Some(cursor.raw()?).filter(|input| input.starts_with('{')),
+            b"input" => tool.input = Some(cursor.raw()?),
             _ => cursor.skip()?,
         }
         Ok(())

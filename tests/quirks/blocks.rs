@@ -383,6 +383,42 @@ fn a_converse_input_that_is_no_object_is_flagged() {
     }
 }
 
+#[cfg(feature = "bedrock")]
+#[test]
+fn an_input_in_a_converse_start_counts_where_no_delta_comes_whatever_it_is() {
+    let with = |value: &Value, text: Option<&'static str>| {
+        let tool = json!({"toolUseId": "a", "name": TIDE, "input": value});
+        let start = json!({"contentBlockIndex": 0, "start": {"toolUse": tool}});
+        let body = [
+            format!("{}\n", json!({ "contentBlockStart": start })),
+            text.map_or(String::new(), |text| bedrock(Text(0, text))),
+            bedrock(Stop(0)),
+            bedrock(Ends),
+        ];
+        both(WireFormat::Bedrock, body.concat())
+    };
+    for value in [
+        json!(null),
+        json!(""),
+        json!({}),
+        json!([1]),
+        json!(7),
+        json!(A),
+    ] {
+        with(&value, Some(A)).assert_whole(&[(TIDE, json!({"a": 1}))]);
+    }
+    for value in [json!([1]), json!(7)] {
+        let run = with(&value, None);
+        assert_eq!(run.calls[0].arguments().raw(), value.to_string());
+        assert!(!run.calls[0].is_usable());
+    }
+    let run = with(&json!(A), None);
+    assert_eq!(run.calls[0].arguments().object().unwrap()["a"], 1);
+    for value in [json!(null), json!(""), json!({})] {
+        with(&value, None).assert_whole(&[(TIDE, json!({}))]);
+    }
+}
+
 #[test]
 fn an_object_in_the_start_beats_an_empty_one_in_the_deltas() {
     let start = |input: Value| {
