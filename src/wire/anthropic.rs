@@ -112,9 +112,11 @@ struct Part<'a> {
 impl Block<'_> {
     /// Who runs the call that this block is, if it is one.
     fn executor(&self) -> Option<Executor> {
-        match &*self.kind?.to_cow() {
-            "tool_use" => Some(Executor::Client),
-            SERVER_TOOL_USE | "mcp_tool_use" => Some(Executor::Provider),
+        match self.kind.map(Text::to_cow).as_deref() {
+            Some("tool_use") => Some(Executor::Client),
+            Some(SERVER_TOOL_USE | "mcp_tool_use") => Some(Executor::Provider),
+            // Where the type is missing a name tells a call (Q72).
+            None | Some("") => self.name.map(|_| Executor::Client),
             _ => None,
         }
     }

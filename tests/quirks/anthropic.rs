@@ -49,6 +49,28 @@ fn anthropic_a1_the_whole_input_in_the_start_block() {
 }
 
 #[test]
+fn a_call_block_without_its_type_is_told_by_its_name() {
+    for kind in [json!({}), json!({"type": null}), json!({"type": ""})] {
+        let mut block = json!({"id": "toolu_1", "name": "tide_height", "input": {}});
+        block
+            .as_object_mut()
+            .unwrap()
+            .extend(kind.as_object().unwrap().clone());
+        let piece = input(0, "{\"port\":\"Brest\"}");
+        let run = anthropic(message(
+            "tool_use",
+            &[block_start(0, block), piece, block_stop(0)],
+        ));
+        run.assert_whole(&[tide()]);
+        assert_eq!(run.calls[0].wire_id(), Some("toolu_1"), "{kind}");
+        // Nothing tells a call of a block that has no name.
+        let text = block_start(0, json!({"text": "High"}));
+        let run = anthropic(message("end_turn", &[text, block_stop(0)]));
+        run.assert_whole(&[]);
+    }
+}
+
+#[test]
 fn anthropic_a2_calls_inside_the_opening_message() {
     let start = event(
         &json!({"type": "message_start", "message": {"id": "msg_1", "role": "assistant", "stop_reason": "tool_use",
