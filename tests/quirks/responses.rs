@@ -1,6 +1,6 @@
 //! WIRE_FORMATS 2.6: what servers make of OpenAI Responses.
 
-use callstitch::{AnomalyKind, CallState, End, WireFormat};
+use callstitch::{AnomalyKind, CallState, End, ToolKind, WireFormat};
 use serde_json::{Value, json};
 
 use super::Run;
@@ -91,6 +91,36 @@ fn heard(run: &Run, call: u32) -> String {
         _ => None,
     });
     heard.collect()
+}
+
+#[test]
+fn a_call_item_without_its_type_is_told_by_its_name() {
+    for kind in [None, Some(Value::Null), Some(json!(""))] {
+        let untyped = |mut item: Value| {
+            match &kind {
+                Some(kind) => item["type"] = kind.clone(),
+                None => drop(item.as_object_mut().unwrap().remove("type")),
+            }
+            item
+        };
+        let [opened, finished] = ["", BREST].map(|text| untyped(tide_item("fc_1", "call_1", text)));
+        let pieces = [
+            piece(0, "fc_1", "{\"port\":"),
+            piece(0, "fc_1", "\"Brest\"}"),
+        ]
+        .concat();
+        let events = [added(0, opened), pieces, done(0, finished.clone())];
+        let run = responses(&events, json!([finished]));
+        run.assert_whole(&[tide()]);
+        assert_eq!(run.calls[0].wire_id(), Some("call_1"));
+
+        let patch =
+            json!({"id": "ctc_1", "call_id": "call_2", "name": "patch", "input": "*** Begin"});
+        let patch = untyped(patch);
+        let run = responses(&[done(0, patch.clone())], json!([patch]));
+        assert_eq!(run.calls[0].kind(), &ToolKind::Custom);
+        assert_eq!(run.calls[0].arguments().raw(), "*** Begin");
+    }
 }
 
 #[test]

@@ -227,7 +227,14 @@ impl<'a> Item<'a> {
 
     /// What call this item is, if it is one.
     pub(super) fn call(&self) -> Option<&'static ItemType> {
-        let kind = self.kind?.to_cow();
+        let kind = self.kind.map_or(Cow::Borrowed(""), Text::to_cow);
+        let has = |member: &str| self.arguments.iter().any(|(name, _)| *name == member);
+        let kind = match &*kind {
+            // Where the type is missing a name tells a call, and its member which (Q72).
+            "" if self.name.is_some() && has("input") && !has("arguments") => "custom_tool_call",
+            "" if self.name.is_some() => "function_call",
+            kind => kind,
+        };
         CALLS.iter().find(|known| known.wire == kind)
     }
 
