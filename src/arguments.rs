@@ -21,7 +21,7 @@ pub use problem::{ArgumentsError, ArgumentsErrorKind, Problem, ProblemKind};
 pub(crate) use settling::Known;
 pub use settling::{ArgumentsState, Blank, Settling};
 
-use crate::json;
+use crate::json::{self, Given};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
@@ -282,7 +282,10 @@ impl Arguments {
         let text = self.text().ok_or_else(|| self.refused())?;
         // The text first: it still has every digit. The object where the text repeats a key, which serde refuses.
         serde_json::from_str(text)
-            .or_else(|error| self.recovered().map_or(Err(error), T::deserialize))
+            .or_else(|error| {
+                let object = self.recovered().map(Given);
+                object.map_or(Err(error), T::deserialize)
+            })
             .map_err(ArgumentsError::mismatch)
     }
 

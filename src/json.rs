@@ -10,12 +10,14 @@
 //! partial   the reader as a live view, lazily:            what does it state so far?
 //! recover   the same reader run to the end, with a report
 //! value     whole texts through serde_json, kept or only checked
+//! given     what was read, handed to serde
 //! repair    text to text: mends what is malformed, so that the same reader can read it
 //! ```
 
 mod block;
 pub(crate) mod cursor;
 mod events;
+mod given;
 mod number;
 mod partial;
 mod reader;
@@ -27,6 +29,7 @@ mod value;
 
 pub(crate) use cursor::join_halves;
 pub use events::{FieldEvent, FieldKind, FieldPath, FieldValue, PathSegment};
+pub(crate) use given::Given;
 pub(crate) use partial::{PartialReader, Progress};
 pub(crate) use reader::find;
 pub(crate) use recover::{End, Ended, recover};

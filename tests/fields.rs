@@ -754,6 +754,12 @@ fn a_typed_view_is_read_from_a_call_in_progress() {
         .arguments()
         .deserialize_partial::<std::collections::BTreeMap<String, u8>>();
     assert!(wrong.is_err());
+
+    // Whatever type is around one that fits, fits.
+    #[derive(serde::Deserialize)]
+    struct Around<T>(T);
+    let around: Option<Around<Write<'_>>> = call.arguments().deserialize_partial().unwrap();
+    assert_eq!(around.unwrap().0.lines, [10, 25]);
 }
 
 #[cfg(feature = "stream")]

@@ -413,6 +413,65 @@ fn types_that_are_no_enum_see_one_member_by_the_calls_name() {
     assert_eq!(by_name["get_moon"], json!({"day": 3}));
 }
 
+/// What serde's own JSON reader would read from `{"get_moon": {"day": 3}}`, also where the text repeats a key, and where a check
+/// changed the object.
+#[test]
+fn a_call_and_its_arguments_are_read_through_options_and_newtypes() {
+    #[derive(Debug, Deserialize, PartialEq, Eq, Hash)]
+    struct Key(String);
+    #[derive(Debug, Deserialize, PartialEq)]
+    struct Around<T>(T);
+    #[derive(Debug, Deserialize, PartialEq)]
+    struct OneOf {
+        get_tide: Option<Map<String, Value>>,
+        get_moon: Option<Moon>,
+    }
+    #[derive(Debug, Deserialize, PartialEq)]
+    #[serde(rename_all = "snake_case")]
+    enum Sql {
+        RunSql(Around<Option<Around<String>>>),
+    }
+    #[derive(Debug, Deserialize, PartialEq)]
+    #[serde(rename_all = "snake_case")]
+    enum When {
+        Full(Moon),
+        Now,
+    }
+
+    for text in ["{\"day\":3}", "{\"day\":4,\"day\":3}"] {
+        let moon = call("get_moon", text);
+        let day = || Moon { day: 3 };
+        let asked = || Ask::GetMoon(day());
+        assert_eq!(moon.resolve(), Ok(Around(Some(asked()))), "{text}");
+        assert_eq!(moon.resolve(), Ok(Some(Around(asked()))), "{text}");
+        let one = OneOf {
+            get_tide: None,
+            get_moon: Some(day()),
+        };
+        assert_eq!(moon.resolve(), Ok(one), "{text}");
+        let by_name: HashMap<Key, Around<Option<Moon>>> = moon.resolve().unwrap();
+        assert_eq!(by_name[&Key("get_moon".into())], Around(Some(day())));
+
+        let read = |moon: Around<Option<Moon>>| format!("{moon:?}");
+        let plain = Tool::function(name("get_moon"), read);
+        let checked = Tool::function(name("get_moon"), read).check(|object| Ok(object.clone()));
+        for tool in [plain, checked] {
+            let outcome = ToolSet::new().with(tool).execute_now(&moon).unwrap();
+            let answer = outcome.result().unwrap().answer.to_text();
+            assert_eq!(answer, "Around(Some(Moon { day: 3 }))", "{text}");
+        }
+    }
+    let nested = call("when", "{\"full\":{\"day\":3,\"day\":4}}");
+    let by_name: HashMap<String, Option<When>> = nested.resolve().unwrap();
+    assert_eq!(by_name["when"], Some(When::Full(Moon { day: 4 })));
+
+    let free = |text: &str| call("run_sql", Arguments::free_form(text.into(), false));
+    let text = Around(Some(Around("select 1".to_owned())));
+    assert_eq!(free("select 1").resolve(), Ok(Sql::RunSql(text)));
+    let by_name: HashMap<String, When> = free("now").resolve().unwrap();
+    assert_eq!(by_name["run_sql"], When::Now);
+}
+
 /// Running calls while the stream goes on.
 #[cfg(feature = "stream")]
 mod running {

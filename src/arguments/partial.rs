@@ -1,7 +1,7 @@
 //! The live view of arguments that are still arriving.
 
 use super::{Arguments, FieldEvent, PathSegment, Settling};
-use crate::json::{self, PartialReader, Progress};
+use crate::json::{self, Given, PartialReader, Progress};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::fmt;
@@ -188,7 +188,7 @@ impl<'a> PartialArguments<'a> {
     ///
     /// Where it does not fit the type (yet).
     pub fn deserialize_partial<T: Deserialize<'a>>(&self) -> Result<T, super::ArgumentsError> {
-        T::deserialize(self.object()).map_err(super::ArgumentsError::mismatch)
+        T::deserialize(Given(self.object())).map_err(super::ArgumentsError::mismatch)
     }
 }
 

@@ -12,6 +12,7 @@ use super::output::IntoAnswer;
 use crate::arguments::{Arguments, ArgumentsError};
 use crate::call::{ToolCall, ToolName};
 use crate::history::Answer;
+use crate::json::Given;
 
 /// A handler's running answer.
 pub(super) type Running = Pin<Box<dyn Future<Output = Answer> + Send + 'static>>;
@@ -314,7 +315,7 @@ fn read<T: DeserializeOwned>(
     checked: Option<&Object>,
 ) -> Result<T, ArgumentsError> {
     match checked {
-        Some(object) => T::deserialize(object).map_err(ArgumentsError::mismatch),
+        Some(object) => T::deserialize(Given(object)).map_err(ArgumentsError::mismatch),
         None => arguments.deserialize(),
     }
 }

@@ -3,16 +3,17 @@
 use std::cell::{Cell, RefCell};
 
 use serde::Deserialize;
-use serde::de::value::{BorrowedStrDeserializer, MapDeserializer};
+use serde::de::value::BorrowedStrDeserializer;
 use serde::de::{
-    DeserializeSeed, Deserializer, EnumAccess, Error as _, IgnoredAny, IntoDeserializer,
-    VariantAccess, Visitor,
+    DeserializeSeed, Deserializer, EnumAccess, Error as _, IgnoredAny, MapAccess, VariantAccess,
+    Visitor,
 };
 use serde_json::{Map, Value};
 
 use super::feedback::{Refusal, RefusalKind};
 use crate::arguments::ArgumentsState;
 use crate::call::ToolCall;
+use crate::json::Given;
 
 impl ToolCall {
     /// The call as your own enum, externally tagged as serde has it by default: the name is the variant, the arguments its
@@ -56,18 +57,16 @@ impl ToolCall {
         // The name first: a model that asked for what is not there need not repair its arguments.
         let variants = Variants::default();
         let content = Content::of(self);
-        let read = T::deserialize(Call {
-            call: self,
-            content,
-            variants: &variants,
-        });
-        // A text that repeats a key, which serde refuses; its object has the last one.
-        let read = read.or_else(|error| match self.arguments().object() {
-            Ok(object) if variants.known.get() => T::deserialize(Call {
+        let read = |content| {
+            T::deserialize(Given(Call {
                 call: self,
-                content: Content::Object(object),
+                content,
                 variants: &variants,
-            }),
+            }))
+        };
+        // A text that repeats a key, which serde refuses; its object has the last one.
+        let read = read(content).or_else(|error| match self.arguments().object() {
+            Ok(object) if variants.known.get() => read(Content::Object(object)),
             _ => Err(error),
         });
         let flagged = Refusal::of_state(self);
@@ -121,8 +120,8 @@ impl<'a> Content<'a> {
     fn read<T, S: DeserializeSeed<'a, Value = T>>(self, seed: S) -> Result<T, serde_json::Error> {
         match self {
             Content::Json(text) => seed.deserialize(&mut serde_json::Deserializer::from_str(text)),
-            Content::Object(object) => seed.deserialize(object),
-            Content::Text(text) => seed.deserialize(BorrowedStrDeserializer::new(text)),
+            Content::Object(object) => seed.deserialize(Given(object)),
+            Content::Text(text) => seed.deserialize(Given(BorrowedStrDeserializer::new(text))),
             Content::Nothing => Err(serde_json::Error::custom("the arguments are flagged")),
         }
     }
@@ -151,10 +150,10 @@ impl<'de> Deserializer<'de> for Call<'de, '_> {
     /// Types that are no enum, such as maps by name, see the one member that the call is.
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
         self.variants.known.set(true);
-        let name: BorrowedStrDeserializer<'_, serde_json::Error> =
-            BorrowedStrDeserializer::new(self.call.name());
-        let member = std::iter::once((NameOnly(name), self.content));
-        visitor.visit_map(MapDeserializer::new(member))
+        visitor.visit_map(Member {
+            name: Some(self.call.name()),
+            content: self.content,
+        })
     }
 
     serde::forward_to_deserialize_any! {
@@ -163,41 +162,28 @@ impl<'de> Deserializer<'de> for Call<'de, '_> {
     }
 }
 
-struct NameOnly<'a>(BorrowedStrDeserializer<'a, serde_json::Error>);
-
-impl<'a> IntoDeserializer<'a, serde_json::Error> for NameOnly<'a> {
-    type Deserializer = BorrowedStrDeserializer<'a, serde_json::Error>;
-
-    fn into_deserializer(self) -> Self::Deserializer {
-        self.0
-    }
+/// The call as the one member of a map.
+struct Member<'a> {
+    name: Option<&'a str>,
+    content: Content<'a>,
 }
 
-impl<'a> IntoDeserializer<'a, serde_json::Error> for Content<'a> {
-    type Deserializer = Self;
-
-    fn into_deserializer(self) -> Self {
-        self
-    }
-}
-
-impl<'de> Deserializer<'de> for Content<'de> {
+impl<'a> MapAccess<'a> for Member<'a> {
     type Error = serde_json::Error;
 
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
-        match self {
-            Content::Json(text) => {
-                serde_json::Deserializer::from_str(text).deserialize_any(visitor)
-            }
-            Content::Object(object) => object.deserialize_any(visitor),
-            Content::Text(text) => visitor.visit_borrowed_str(text),
-            Content::Nothing => Err(serde_json::Error::custom("the arguments are flagged")),
-        }
+    fn next_key_seed<K: DeserializeSeed<'a>>(
+        &mut self,
+        seed: K,
+    ) -> Result<Option<K::Value>, Self::Error> {
+        let name = self.name.take().map(BorrowedStrDeserializer::new);
+        name.map(|name| seed.deserialize(Given(name))).transpose()
     }
 
-    serde::forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct
-        newtype_struct seq tuple tuple_struct map struct enum identifier ignored_any
+    fn next_value_seed<V: DeserializeSeed<'a>>(
+        &mut self,
+        seed: V,
+    ) -> Result<V::Value, Self::Error> {
+        self.content.read(seed)
     }
 }
 
@@ -236,7 +222,7 @@ impl<'a> VariantAccess<'a> for Content<'a> {
         _length: usize,
         visitor: V,
     ) -> Result<V::Value, Self::Error> {
-        self.deserialize_any(visitor)
+        self.read(Fields(visitor))
     }
 
     fn struct_variant<V: Visitor<'a>>(
@@ -244,6 +230,17 @@ impl<'a> VariantAccess<'a> for Content<'a> {
         _fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Self::Error> {
-        self.deserialize_any(visitor)
+        self.read(Fields(visitor))
+    }
+}
+
+/// The fields of a variant, whatever holds them.
+struct Fields<V>(V);
+
+impl<'de, V: Visitor<'de>> DeserializeSeed<'de> for Fields<V> {
+    type Value = V::Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, content: D) -> Result<V::Value, D::Error> {
+        content.deserialize_any(self.0)
     }
 }
