@@ -16,7 +16,7 @@ use callstitch::history::{
     Answer, Entry, HistoryFormat, HistoryProblem, IdMap, ToolResult, calls_messages, check,
     check_messages, entries, results_messages,
 };
-use callstitch::{Arguments, Executor, ToolCall, ToolKind, ToolName, WireFormat};
+use callstitch::{Arguments, CallState, Executor, ToolCall, ToolKind, ToolName, WireFormat};
 use serde_json::{Value, json};
 
 fn call(id: &str, arguments: impl Into<Arguments>) -> ToolCall {
@@ -582,6 +582,44 @@ fn free_text_goes_where_there_is_a_place_for_it() {
         cut.to_wire(HistoryFormat::Anthropic).unwrap()["input"],
         json!({"input": "*** Beg"})
     );
+}
+
+/// Text that the model did not finish never looks finished, in a stream or in an item of its response that was kept.
+#[test]
+fn an_item_whose_status_says_that_it_was_cut_has_no_empty_object_for_nothing() {
+    let read = |kind: &str, member: &str, held: Value, status: &str| {
+        let item = json!({"type": kind, "id": "i_1", "call_id": "c_1", "name": "n", member: held, "status": status});
+        ToolCall::from_wire(HistoryFormat::OpenAiResponses, &item).unwrap()
+    };
+    for (kind, member) in [
+        ("function_call", "arguments"),
+        ("mcp_approval_request", "arguments"),
+        ("tool_search_call", "arguments"),
+        ("shell_call", "action"),
+    ] {
+        for held in [json!(""), json!(" "), json!("null"), json!(null)] {
+            let cut = read(kind, member, held.clone(), "incomplete");
+            assert_eq!(cut.state(), CallState::Truncated, "{kind} {held}");
+            let problems = check([Entry::Call(cut)]);
+            let said = problems[0].suggestion().unwrap();
+            assert!(said.contains("cut off"), "{kind} {held}: {said}");
+            for status in ["completed", "in_progress"] {
+                let whole = read(kind, member, held.clone(), status);
+                assert_eq!(whole.state(), CallState::Whole, "{kind} {held} {status}");
+            }
+        }
+        // A whole object stays whole whatever the status says.
+        for held in [json!("{\"day\":3}"), json!({"day": 3})] {
+            let whole = read(kind, member, held, "incomplete");
+            assert_eq!(whole.arguments().object().unwrap()["day"], 3, "{kind}");
+        }
+        let begun = read(kind, member, json!("{\"day\":"), "incomplete");
+        assert_eq!(begun.state(), CallState::Truncated);
+    }
+    let text = |status: &str| read("custom_tool_call", "input", json!("*** Beg"), status);
+    assert_eq!(text("incomplete").state(), CallState::Truncated);
+    assert_eq!(text("incomplete").arguments().raw(), "*** Beg");
+    assert_eq!(text("completed").state(), CallState::FreeForm);
 }
 
 #[test]

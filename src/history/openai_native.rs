@@ -8,7 +8,7 @@ use super::HistoryFormat;
 use super::item::{Members, Node, object, text};
 use super::read::{self, Read};
 use super::result::{Answer, ToolResult};
-use crate::arguments::Arguments;
+use crate::arguments::{Arguments, Blank, Settling};
 use crate::call::ToolCall;
 use crate::delta::{Executor, ToolKind};
 use crate::wire::responses_executor;
@@ -131,6 +131,26 @@ pub(super) fn executor(kind: &str, item: &Value) -> Executor {
     executor.unwrap_or(Executor::Client)
 }
 
+/// Whether the item says that it was cut (WIRE_FORMATS 2.5).
+pub(super) fn is_cut(item: &Value) -> bool {
+    read::is(item, "status", "incomplete")
+}
+
+/// The arguments that a member of the item holds. Of an item that was cut nothing is no empty object (WIRE_FORMATS 11.4.2).
+pub(super) fn arguments(item: &Value, member: Option<&Value>) -> Arguments {
+    let text = match member {
+        _ if !is_cut(item) => return read::text_arguments(member),
+        Some(Value::String(text)) => text.clone(),
+        None | Some(Value::Null) => String::new(),
+        other => return read::text_arguments(other),
+    };
+    let settling = Settling {
+        blank: Blank::Cut,
+        ..Settling::default()
+    };
+    Arguments::settle(text, &settling)
+}
+
 /// The call that such an item states; `None` where it is of another type.
 pub(super) fn read_call(item: &Value) -> Option<Read<ToolCall>> {
     let native = NATIVES
@@ -141,13 +161,11 @@ pub(super) fn read_call(item: &Value) -> Option<Read<ToolCall>> {
         .iter()
         .find_map(|member| Some((*member, item.get(*member)?)));
     let arguments = match found {
-        Some((_, value)) if value.is_object() => Arguments::from_value(value.clone()),
-        Some((_, Value::String(text))) => Arguments::parse(text.as_str()),
-        Some((member, value)) if !value.is_null() => {
+        Some((member, value @ (Value::Array(_) | Value::Bool(_) | Value::Number(_)))) => {
             let wrapped: Map<_, _> = [(member.to_owned(), value.clone())].into_iter().collect();
             Arguments::from(wrapped)
         }
-        _ => Arguments::default(),
+        _ => arguments(item, found.map(|(_, value)| value)),
     };
     let own = [
         "type",

@@ -50,8 +50,11 @@ pub(super) fn read_call(item: &Value) -> Read<ToolCall> {
         return Err(read::HistoryError::NotAnItem);
     }
     let arguments = match custom {
-        true => Arguments::free_form(read::text(item, "input").unwrap_or_default(), false),
-        false => read::text_arguments(item.get("arguments")),
+        true => {
+            let input = read::text(item, "input").unwrap_or_default();
+            Arguments::free_form(input, openai_native::is_cut(item))
+        }
+        false => openai_native::arguments(item, item.get("arguments")),
     };
     let own = [
         "type",
