@@ -533,6 +533,23 @@ fn reqllm_q32_three_rules_of_namespaces() {
         .effective_namespace()
         .map(str::to_owned);
     assert_eq!(found.as_deref(), Some("erp"));
+    // Empty text names none: not on the wire, where the caller's notes may, and not of a tool.
+    let noted = ToolCall::builder().name("lookup").extra("namespace", "");
+    let noted = noted.metadata("namespace", "erp").build().unwrap();
+    assert_eq!(noted.namespace(), Some("erp"));
+    let found = both.resolve(&noted).tool().unwrap().effective_namespace();
+    assert_eq!(found, Some("erp"));
+    assert_eq!(call(Some("")).namespace(), None);
+    let unnamed = Tool::declared(name("lookup")).namespace("");
+    assert_eq!(unnamed.effective_namespace(), None);
+    let hidden = unnamed.clone().deferred();
+    assert_eq!(hidden.effective_namespace(), Some("lookup"));
+    let elsewhere = ToolSet::new().with(unnamed);
+    let feedback = elsewhere.resolve(&erp_call).feedback().unwrap();
+    assert!(
+        feedback.ends_with("It is there without a namespace."),
+        "{feedback}"
+    );
 }
 
 #[test]

@@ -282,13 +282,10 @@ impl ToolCall {
     /// ```
     #[must_use]
     pub fn namespace(&self) -> Option<&str> {
-        let of = |map: &'_ Map<String, Value>| map.get(NAMESPACE).is_some_and(Value::is_string);
-        let map = if of(&self.0.extras) {
-            &self.0.extras
-        } else {
-            &self.0.metadata
-        };
-        map.get(NAMESPACE)?.as_str().filter(|text| !text.is_empty())
+        fn of(map: &Map<String, Value>) -> Option<&str> {
+            map.get(NAMESPACE)?.as_str().filter(|text| !text.is_empty())
+        }
+        of(&self.0.extras).or_else(|| of(&self.0.metadata))
     }
 
     /// Whether the result may come in a later turn, as noted under `async`. The caller runs the call all the same, and keeps

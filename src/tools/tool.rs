@@ -166,10 +166,11 @@ impl Tool {
         }
     }
 
-    /// The same tool in this namespace. A call that names a namespace resolves only to a tool of the same.
+    /// The same tool in this namespace. A call that names a namespace resolves only to a tool of the same. Empty text is none, as
+    /// in a call.
     #[must_use]
     pub fn namespace(mut self, namespace: impl Into<String>) -> Self {
-        self.namespace = Some(namespace.into());
+        self.namespace = Some(namespace.into()).filter(|namespace| !namespace.is_empty());
         self
     }
 
