@@ -414,6 +414,34 @@ fn call_lines_may_begin_with_a_bom_and_end_with_crlf() {
 }
 
 #[test]
+fn of_event_lines_the_calls_that_ended_are_sent_and_no_others() {
+    let deep = "[".repeat(125) + &"]".repeat(125);
+    for arguments in [
+        "{\"port\":\"Oban\"}",
+        &format!("{{\"a\":{deep}}}"),
+        "{\"port\":\"Ob",
+    ] {
+        let body = bodies::chat_text("Hi.") + &one_call(arguments);
+        let [calls, events] = ["--json", "--events"].map(|switch| {
+            let lines = run(&chat(&[switch]), body.as_bytes());
+            run(&["history", "--to", "openai-chat"], lines.out.as_bytes())
+        });
+        assert_eq!(events.out, calls.out);
+        assert_eq!((events.code, &*events.err), (calls.code, ""));
+        assert_eq!(events.lines().len(), 1);
+    }
+    // What was discarded was made again; what only started may never end.
+    let line = |event: &str| {
+        let call = json!({"id": "call_1", "name": "get_tide", "arguments": {"port": "Oban"}});
+        json!({"event": event, "id": "call_1", "name": "get_tide", "call": call}).to_string()
+    };
+    for event in ["call_started", "call_discarded", "call_resumed"] {
+        let ran = run(&["history", "--to", "openai-chat"], line(event).as_bytes());
+        assert_eq!((ran.code, &*ran.out, &*ran.err), (0, "", ""), "{event}");
+    }
+}
+
+#[test]
 fn a_character_that_the_end_of_a_cut_text_cuts_is_left_out() {
     for (bytes, stated) in [
         (&b"{\"a\":\"x\xe6\x97"[..], json!({"a": "x"})),

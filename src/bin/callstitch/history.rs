@@ -1,4 +1,4 @@
-//! `callstitch history`: the call lines that `callstitch calls --json` prints, each as a wire's history item.
+//! `callstitch history`: the calls in the lines that `callstitch calls` prints, each as a wire's history item.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Write};
@@ -25,10 +25,9 @@ pub(crate) fn run(args: &HistoryArgs) -> io::Result<u8> {
         if line.trim().is_empty() {
             continue;
         }
-        let members = members(line).map_err(|error| unreadable(error.into()))?;
-        if members.contains_key("end") {
+        let Some(members) = call_members(line).map_err(|error| unreadable(error.into()))? else {
             continue;
-        }
+        };
         let call = ToolCall::from_value(Value::Object(members));
         let call = call.map_err(|error| unreadable(io::Error::other(error)))?;
         if !call.is_usable() {
@@ -47,11 +46,27 @@ fn unreadable_at(file: Option<&PathBuf>, line: u64, error: &io::Error) -> io::Er
     unreadable(file, &io::Error::other(format!("line {line}: {error}")))
 }
 
-/// A line's members, each read by itself: arguments nest as deep as serde_json reads, and the line is one level more.
-fn members(line: &str) -> serde_json::Result<Map<String, Value>> {
-    let members: BTreeMap<String, Box<RawValue>> = serde_json::from_str(line)?;
+/// The members of a line's call, each read by itself: arguments nest as deep as serde_json reads, and the line is one level more.
+/// `None` for a line that states no call that ended: the end line, and events, of which one names a call that has no arguments yet.
+fn call_members(line: &str) -> serde_json::Result<Option<Map<String, Value>>> {
+    type Members = BTreeMap<String, Box<RawValue>>;
+    let mut members: Members = serde_json::from_str(line)?;
+    if let Some(event) = members.get("event") {
+        let completed = event.get() == "\"call_completed\"";
+        let Some(call) = members.get("call").filter(|_| completed) else {
+            return Ok(None);
+        };
+        members = serde_json::from_str(call.get())?;
+    }
+    if members.contains_key("end") {
+        return Ok(None);
+    }
     let read = |(key, raw): (String, Box<RawValue>)| Ok((key, serde_json::from_str(raw.get())?));
-    members.into_iter().map(read).collect()
+    members
+        .into_iter()
+        .map(read)
+        .collect::<serde_json::Result<_>>()
+        .map(Some)
 }
 
 /// An item spells its arguments as the model did, line breaks between members included.

@@ -68,7 +68,7 @@ enum Command {
     Calls(CallsArgs),
     /// Read one argument text and say what it is.
     Arguments(ArgumentsArgs),
-    /// Read the lines of `calls --json` and print each call as an item of a provider's history.
+    /// Read the lines of `calls --json` or `--events` and print each call as an item of a provider's history.
     History(HistoryArgs),
     /// Print a completion script.
     Completions {
