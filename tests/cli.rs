@@ -514,6 +514,15 @@ fn what_a_model_named_cannot_write_to_the_terminal() {
         ran.err
     );
     assert!(ran.err.contains("search(ws") && ran.err.contains("anthropic"));
+    // Nor can what a server said: some characters are no control characters, and end a line or turn its direction.
+    for c in [
+        '\u{1b}', '\u{85}', '\u{2028}', '\u{2029}', '\u{202e}', '\u{2066}', '\u{feff}',
+    ] {
+        let error = json!({"error": {"message": format!("no{c}key")}}).to_string();
+        let ran = run(&[], error.as_bytes());
+        assert_eq!(ran.code, 4);
+        assert_eq!(ran.err, "callstitch: provider at byte 0: no key\n", "{c:?}");
+    }
 }
 
 #[test]

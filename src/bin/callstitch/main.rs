@@ -26,6 +26,8 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
+use crate::live::line::acts;
+
 /// Stitches streamed LLM tool-call deltas back into whole calls.
 ///
 /// Reads a response body, recorded or running, and gives its tool calls. On a terminal it shows each call growing and a
@@ -247,7 +249,7 @@ fn complain(problem: &impl Display) {
     let line: String = problem
         .to_string()
         .chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
+        .map(|c| if acts(c) { ' ' } else { c })
         .collect();
     let _ = writeln!(io::stderr(), "callstitch: {line}");
 }

@@ -188,7 +188,8 @@ fn push_visible(to: &mut String, text: &str) {
     }
 }
 
-fn acts(c: char) -> bool {
+/// Whether a character acts on a terminal, or ends a line there: control characters, line ends, and what turns the direction.
+pub(crate) fn acts(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }
