@@ -305,8 +305,10 @@ impl Outcome {
         if !answered {
             call.set_execution_status(ExecutionStatus::Failed);
         }
+        // Nor has a call without a name one: it is not sent back, and an answer alone would be refused.
+        let result = !answered && call.tool_name().is_some();
         Outcome {
-            result: (!answered).then(|| ToolResult::error(&call, refusal.feedback())),
+            result: result.then(|| ToolResult::error(&call, refusal.feedback())),
             refusal: Some(refusal),
             call,
         }
@@ -318,7 +320,8 @@ impl Outcome {
         &self.call
     }
 
-    /// The result to send back, a refusal's feedback included. `None` for a call that its provider runs.
+    /// The result to send back, a refusal's feedback included. `None` for a call that its provider runs, and for one without a
+    /// name, which is not sent back.
     #[must_use]
     pub fn result(&self) -> Option<&ToolResult> {
         self.result.as_ref()

@@ -1054,6 +1054,11 @@ fn an_unnamed_call_is_not_sent() {
     for format in HistoryFormat::all() {
         assert!(unnamed.to_wire(format).is_none());
     }
+    // So no result is due, and one is of no call that is there.
+    assert_eq!(check([Entry::Call(unnamed.clone())]), []);
+    let result = ToolResult::error(&unnamed, "no such tool");
+    let problems = check([Entry::Call(unnamed), Entry::Result(result.clone())]);
+    assert_eq!(problems, [HistoryProblem::OrphanResult(result)]);
 }
 
 #[test]

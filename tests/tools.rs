@@ -316,6 +316,12 @@ fn an_outcome_is_answered_and_notes_its_status() {
         .execute_now(&ToolCall::builtin(name("get_tide"), "{\"port\":\"Oban\"}"))
         .unwrap();
     assert!(theirs.result().is_none() && !theirs.did_run());
+    // A call without a name is not sent back, so nothing answers it there; the caller is told.
+    let unnamed = ToolCall::from_value(json!({"id": "call_1", "arguments": {}})).unwrap();
+    let unnamed = tools.execute_now(&unnamed).unwrap();
+    assert_eq!(unnamed.refusal().unwrap().kind(), RefusalKind::Unnamed);
+    assert_eq!(unnamed.call().execution_status(), ExecutionStatus::Failed);
+    assert!(unnamed.result().is_none() && !unnamed.did_run());
 }
 
 #[test]
@@ -623,10 +629,11 @@ mod running {
             call("nobody", "{}"),
             call("wait", "{\"ms\":"),
             builtin,
+            ToolCall::from_value(json!({"id": "call_1", "arguments": {}})).unwrap(),
             wait(1),
         ];
         let outcomes: Vec<_> = calls(all, false).run(tools, 0).collect().await;
-        assert_eq!(outcomes.len(), 4);
+        assert_eq!(outcomes.len(), 5);
         let ran: Vec<_> = outcomes
             .iter()
             .flatten()

@@ -65,7 +65,7 @@ impl fmt::Display for HistoryProblem {
 }
 
 /// Checks calls and results in their order. Results are paired by id; on wires without ids by name, in order, or by order alone. A
-/// call that its provider ran needs no result, and may have one. Never errors. Cost: O(n) for entries with ids.
+/// call that its provider ran needs no result, and may have one; one without a name is not sent, and has none. Never errors. Cost: O(n) for entries with ids.
 ///
 /// # Examples
 ///
@@ -86,6 +86,7 @@ pub fn check(entries: impl IntoIterator<Item = Entry>) -> Vec<HistoryProblem> {
     let mut problems = Vec::new();
     for entry in entries {
         match entry {
+            Entry::Call(call) if call.tool_name().is_none() => {}
             Entry::Call(call) => {
                 // Ids are unique in one response only (WIRE_FORMATS Q24): the newest call of an id is the one that is answered.
                 by_id.insert(call.id().to_owned(), calls.len());

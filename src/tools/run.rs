@@ -63,8 +63,8 @@ enum Source {
 /// Runs the calls of a stream while it goes on; [`run`](RunCalls::run) has an example.
 pub trait RunCalls: Stream<Item = Result<ToolCall, Error>> + Sized {
     /// Starts each valid call as it completes, at most `concurrency` at once, and yields the outcomes as they finish: answers, and
-    /// refusals with their feedback, each with a [result](Outcome::result) that the [`history`](crate::history) room can send.
-    /// What its provider runs is not run here. The stream of calls is read on while tools run.
+    /// refusals with their feedback, each with the [result](Outcome::result) that the [`history`](crate::history) room sends,
+    /// where one is due. What its provider runs is not run here. The stream of calls is read on while tools run.
     ///
     /// Where the stream ends in an error, nothing more is started: what runs is waited for, what waited comes out as
     /// [`RefusalKind::NotStarted`], and the error is the last item. So the items before it are all that ran.
