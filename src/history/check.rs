@@ -65,7 +65,8 @@ impl fmt::Display for HistoryProblem {
 }
 
 /// Checks calls and results in their order. Results are paired by id; on wires without ids by name, in order, or by order alone. A
-/// call that its provider ran needs no result, and may have one; one without a name is not sent, and has none. Never errors. Cost: O(n) for entries with ids.
+/// call that its provider ran needs no result, and may have one; one without a name is not sent, and has none. Never errors. Cost:
+/// O(n) for entries with ids.
 ///
 /// # Examples
 ///
