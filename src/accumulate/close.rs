@@ -8,7 +8,6 @@ use crate::anomaly::AnomalyKind;
 use crate::arguments::{Blank, ProblemKind, RepairLevel, Settling};
 use crate::call::{CallState, Closing, Ended, Evidence};
 use crate::delta::{ClosedBy, FinishMeaning, Fragment, ToolKind};
-use crate::event::Anomaly;
 use crate::slots::{Calls, SlotId};
 
 impl Accumulator {
@@ -166,7 +165,13 @@ impl Accumulator {
         let Some(mut slot) = self.calls.0.get_mut(at).and_then(Option::take) else {
             return;
         };
-        let (choice, index, mut told) = (slot.call.choice, slot.call.index(), slot.told);
+        let (choice, index) = (slot.call.choice, slot.call.index());
+        if !slot.told.is_empty() {
+            let notes = self.notes.get_or_insert_default();
+            if let Some(told) = notes.told_of_ended(at) {
+                *told = slot.told;
+            }
+        }
         let said = slot.said;
         let notes = self.notes.as_ref();
         let reason = notes.and_then(|notes| notes.reason(choice));
@@ -223,14 +228,7 @@ impl Accumulator {
             && call.state() == CallState::Truncated;
         let lie = lies.then_some(AnomalyKind::LyingFinish);
         for kind in anomalies.into_iter().chain([lie]).flatten() {
-            self.notes.get_or_insert_default().count(kind);
-            if told.first(kind) {
-                self.queue.push(Queued::Anomaly(Anomaly {
-                    kind,
-                    call: Some(index),
-                    offset: self.offset,
-                }));
-            }
+            self.anomaly(kind, Some(at));
         }
         // The start block's own input was nothing while fragments could come; now it is the text.
         let text = call.arguments().raw();

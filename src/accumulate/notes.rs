@@ -7,6 +7,7 @@ use crate::anomaly::AnomalyKind;
 use crate::delta::FinishMeaning;
 use crate::error::Error;
 use crate::event::FinishReason;
+use crate::slots::SlotId;
 
 #[derive(Default)]
 pub(super) struct Notes {
@@ -18,6 +19,8 @@ pub(super) struct Notes {
     pub(super) counts: Vec<(AnomalyKind, u64)>,
     /// The kinds that were told of the stream, not of a call.
     pub(super) told: Told,
+    /// Those that were told of each call that was emitted, by slot.
+    told_of_ended: Vec<Told>,
     /// An event was lost: the stream cannot end clean.
     pub(super) undecodable: Option<(u64, String)>,
     /// The provider reported an error and may go on.
@@ -48,6 +51,14 @@ impl Notes {
             None => self.reasons.push((choice, reason.clone())),
         }
         true
+    }
+
+    /// The kinds that were told of a call that was emitted.
+    pub(super) fn told_of_ended(&mut self, slot: SlotId) -> Option<&mut Told> {
+        if self.told_of_ended.len() <= slot {
+            self.told_of_ended.resize(slot + 1, Told::default());
+        }
+        self.told_of_ended.get_mut(slot)
     }
 
     pub(super) fn count(&mut self, kind: AnomalyKind) {

@@ -62,6 +62,10 @@ impl Slot {
 pub(super) struct Told(u64);
 
 impl Told {
+    pub(super) fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
     /// Whether this is the first time.
     pub(super) fn first(&mut self, kind: AnomalyKind) -> bool {
         let bit = 1 << kind as u64;
@@ -101,14 +105,15 @@ impl Accumulator {
     pub(super) fn anomaly(&mut self, kind: AnomalyKind, at: Option<SlotId>) {
         let notes = self.notes.get_or_insert_default();
         notes.count(kind);
-        let (told, call) = match at.and_then(|at| self.calls.0.get_mut(at)) {
-            Some(Some(slot)) => (&mut slot.told, Some(slot.call.index())),
-            _ => (
-                &mut notes.told,
-                at.and_then(|at| u32::try_from(at).ok()).map(CallIndex),
-            ),
+        let (told, call) = match at {
+            Some(at) => {
+                let open = self.calls.get(at).map(|slot| &mut slot.told);
+                let told = open.or_else(|| notes.told_of_ended(at));
+                (told, u32::try_from(at).ok().map(CallIndex))
+            }
+            None => (Some(&mut notes.told), None),
         };
-        if told.first(kind) {
+        if told.is_some_and(|told| told.first(kind)) {
             self.queue.push(Queued::Anomaly(Anomaly {
                 kind,
                 call,

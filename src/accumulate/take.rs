@@ -350,6 +350,33 @@ mod tests {
     }
 
     #[test]
+    fn an_anomaly_is_told_once_for_each_call_also_after_it_ended() {
+        use AnomalyKind::{LateFragment, MissingIndex};
+        let piece = |index: Option<i64>, id| {
+            let call = CallDelta::new().index(index).id(id).arguments("{}");
+            Delta::Call(call.route(Route::Table))
+        };
+        let mut accumulator = Accumulator::default();
+        for id in ["call_1", "call_2"] {
+            let call = CallDelta::new().id(id).name("now").arguments("{}");
+            accumulator.push(&Delta::Call(call));
+        }
+        let by = ClosedBy::MessageEnd;
+        accumulator.push(&Delta::CloseAll { choice: None, by });
+        for id in ["call_1", "call_2", "call_1", "call_2"] {
+            accumulator.push(&piece(None, id));
+        }
+        let told = accumulator.events().filter_map(|event| match event {
+            Ok(crate::Event::Anomaly(anomaly)) => Some((anomaly.kind, anomaly.call?.get())),
+            _ => None,
+        });
+        let once = [MissingIndex, LateFragment].map(|kind| [(kind, 0), (kind, 1)]);
+        assert_eq!(told.collect::<Vec<_>>(), once.concat());
+        let counted = [(MissingIndex, 6), (LateFragment, 4)];
+        assert_eq!(accumulator.anomalies(), counted);
+    }
+
+    #[test]
     fn a_value_that_was_read_as_an_object_is_not_read_again_and_any_other_is() {
         let mut delta = CallDelta::new().index(0).name("get_tide");
         // It is believed: a decoder gives only what it has read.
