@@ -206,6 +206,7 @@ impl Accumulator {
             State::MayEnd => ClosedBy::FinishReason,
             State::Running | State::Over => ClosedBy::Unconfirmed,
         };
+        self.state = State::Over;
         let mut open = self.calls.0.iter().flatten();
         let unconfirmed = by == ClosedBy::Unconfirmed
             || open.any(|slot| self.ended_by(by, slot.call.choice) == ClosedBy::Unconfirmed);
@@ -247,7 +248,6 @@ impl Accumulator {
         if let Some(error) = error {
             self.queue.push(Queued::Error(error));
         }
-        self.state = State::Over;
     }
 
     /// The stream ends in this error: what had ended stands, what is open is flagged, then the error is the last event. Cost:
@@ -445,6 +445,9 @@ impl Accumulator {
             }
             Delta::End => {
                 self.close_all(None, ClosedBy::Terminal);
+                if let Some(slots) = &mut self.slots {
+                    slots.message_ended();
+                }
                 self.state = State::Ended;
             }
             Delta::Restart => self.restart(),

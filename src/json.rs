@@ -37,7 +37,7 @@ pub use recover::{FaultKind, Fidelity};
 pub(crate) use repair::repair;
 pub use repair::{Repair, RepairKind, RepairLevel};
 pub(crate) use scan::Scan;
-pub(crate) use value::{is_object, is_object_beside, is_same_object, object, value};
+pub(crate) use value::{fingerprint, is_object, is_object_beside, is_same_object, object, value};
 
 use serde_json::{Map, Value};
 use std::sync::OnceLock;

@@ -13,6 +13,7 @@ use smallvec::SmallVec;
 use crate::anomaly::AnomalyKind;
 use crate::call::PartialCall;
 use crate::delta::{ArgumentsPart, CallDelta, CallKey, Route};
+use crate::json;
 
 /// A call's place, by arrival.
 pub(crate) type SlotId = usize;
@@ -53,6 +54,8 @@ pub(crate) struct Slots {
     opened: SmallVec<[(u32, u64, SlotId); 2]>,
     /// The number of the provider event being read.
     event: u64,
+    /// The calls that were emitted before their message ended.
+    ended: Option<Box<Ended>>,
     /// What [`continued`](Slots::continued) found last, and its place in `latest`, as long as nothing else was touched since.
     hot: Option<((u32, i64), SlotId, usize)>,
 }
@@ -67,6 +70,18 @@ struct Latest {
     /// Anonymous fragments go there without asking again whether another call could claim them.
     settled: bool,
 }
+
+/// What is remembered of a call that was emitted before its message ended: what goes on with it is late.
+#[derive(Debug)]
+struct EndedCall {
+    name: String,
+    /// The object that its text was, if that said something.
+    object: Option<u64>,
+}
+
+/// Hardly any stream has some.
+#[derive(Debug, Default)]
+struct Ended(HashMap<SlotId, EndedCall>);
 
 /// What the table asks of the calls: `None` for a call that was emitted.
 pub(crate) trait Calls {
@@ -209,6 +224,21 @@ impl Slots {
         }
     }
 
+    /// Notes that a call was emitted, with this name and text, although its message goes on. Cost: O(text).
+    pub(crate) fn ended(&mut self, slot: SlotId, name: &str, text: &str) {
+        let call = EndedCall {
+            name: name.to_owned(),
+            object: json::fingerprint(text),
+        };
+        let ended = self.ended.get_or_insert_default();
+        ended.0.insert(slot, call);
+    }
+
+    /// Notes that a message ended: what goes on as its calls did is of another.
+    pub(crate) fn message_ended(&mut self) {
+        self.ended = None;
+    }
+
     #[inline]
     pub(crate) fn labelled(&self, choice: u32, index: i64) -> Option<SlotId> {
         let label = (choice, index);
@@ -226,6 +256,11 @@ impl Slots {
             .binary_search_by_key(&label, |&(of, _)| of)
             .ok()?;
         self.labels.get(at).map(|&(_, slot)| slot)
+    }
+
+    /// The call of this slot, if it was emitted and its message goes on.
+    fn emitted(&self, slot: SlotId) -> Option<&EndedCall> {
+        self.ended.as_ref()?.0.get(&slot)
     }
 
     fn identified(&self, choice: u32, id: &str) -> Option<SlotId> {

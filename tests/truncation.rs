@@ -789,6 +789,104 @@ fn when_the_next_call_opens_is_early_and_spares_what_is_not_whole() {
 }
 
 #[test]
+fn what_comes_for_a_call_that_was_emitted_is_late_however_it_names_its_call() {
+    let entry = |index: Option<i64>, id: Option<&str>, name: Option<&str>, text: &str| {
+        let mut entry = json!({"function": {"arguments": text}});
+        if let Some(index) = index {
+            entry["index"] = json!(index);
+        }
+        if let Some(id) = id {
+            entry["id"] = json!(id);
+        }
+        if let Some(name) = name {
+            entry["function"]["name"] = json!(name);
+        }
+        choices(json!([{"index": 0, "delta": {"tool_calls": [entry]}}]))
+    };
+    let (at, id, name) = (Some(0), Some("call_1"), Some("tide_height"));
+    let rest = " , and more";
+    let late = [
+        entry(at, None, None, rest),
+        entry(at, id, None, rest),
+        entry(at, Some("drifts"), None, rest),
+        entry(at, Some("drifts"), name, rest),
+        entry(at, None, name, rest),
+        entry(at, id, name, rest),
+        entry(None, id, None, rest),
+        entry(None, id, name, rest),
+        // Nothing, under its names once more.
+        entry(at, id, None, ""),
+        entry(at, id, name, ""),
+        // The whole text once more.
+        entry(at, id, name, BREST),
+        entry(at, id, name, &format!(" {BREST} ")),
+        entry(at, None, name, BREST),
+    ];
+    for (at, late) in late.iter().enumerate() {
+        let run = emitting(
+            EmitWhen::FinishReason,
+            &[
+                call(BREST),
+                reason("tool_calls"),
+                late.clone(),
+                reason("tool_calls"),
+                done(),
+            ],
+        );
+        assert_eq!(run.calls.len(), 1, "{at}: no second call");
+        run.assert_told(AnomalyKind::LateFragment);
+        // The call that is open meanwhile gets none of it.
+        let run = emitting(
+            EmitWhen::NextCall,
+            &[
+                call(BREST),
+                opening(1, "call_2", "now", "{"),
+                late.clone(),
+                piece(1, "}"),
+                done(),
+            ],
+        );
+        assert_eq!(run.calls.len(), 2, "{at}: no third call");
+        assert_eq!(run.calls[1].arguments().raw(), "{}", "{at}");
+        run.assert_told(AnomalyKind::LateFragment);
+    }
+    // What begins another call does so all the same (Q3, Q23).
+    for (at, next) in [
+        entry(at, id, name, "{\"port\":\"Oban\"}"),
+        entry(at, None, name, "{\"port\":\"Oban\"}"),
+        entry(at, id, Some("now"), ""),
+        entry(at, Some("call_2"), name, ""),
+        entry(Some(1), id, name, ""),
+        entry(Some(1), id, name, BREST),
+    ]
+    .iter()
+    .enumerate()
+    {
+        let run = emitting(
+            EmitWhen::FinishReason,
+            &[call(BREST), reason("tool_calls"), next.clone(), done()],
+        );
+        assert_eq!(run.calls.len(), 2, "{at}");
+    }
+}
+
+#[test]
+fn a_call_is_not_emitted_for_its_own_mirror() {
+    let run = emitting(
+        EmitWhen::NextCall,
+        &[
+            call(BREST),
+            opening(1, "call_1", "tide_height", BREST),
+            opening(2, "call_2", "now", "{}"),
+            done(),
+        ],
+    );
+    let names: Vec<_> = run.calls.iter().map(|call| call.name()).collect();
+    assert_eq!(names, ["tide_height", "now"]);
+    run.assert_told(AnomalyKind::MirroredCall);
+}
+
+#[test]
 fn without_repair_whole_calls_stand_and_the_rest_is_flagged() {
     let strict = || config().repair(RepairLevel::None);
     for (text, state) in [

@@ -108,7 +108,7 @@ impl Accumulator {
     }
 
     /// One call under a second index, or begun a second time, sent with the same id, name and text (WIRE_FORMATS Q12).
-    fn is_mirror(&self, at: SlotId) -> bool {
+    pub(super) fn is_mirror(&self, at: SlotId) -> bool {
         self.calls.mirrored(at).is_some_and(|(slot, other)| {
             let (one, other) = (&slot.call, &other.call);
             let again = !slot.by_table && one.wire_index == other.wire_index;
@@ -139,7 +139,7 @@ impl Accumulator {
         newer.all(|slot| slot.call.choice != choice || slot.is_closed())
     }
 
-    fn end_mirror(&mut self, at: SlotId) {
+    pub(super) fn end_mirror(&mut self, at: SlotId) {
         self.anomaly(AnomalyKind::MirroredCall, Some(at));
         self.end_call(at, ClosedBy::Mirrored, Blank::Cut);
     }
@@ -166,6 +166,8 @@ impl Accumulator {
             return;
         };
         let (choice, index) = (slot.call.choice, slot.call.index());
+        // Its message goes on: what comes for it yet is late.
+        let goes_on = slot.by_table && by.vouches() && by != ClosedBy::Terminal;
         if !slot.told.is_empty() {
             let notes = self.notes.get_or_insert_default();
             if let Some(told) = notes.told_of_ended(at) {
@@ -234,6 +236,10 @@ impl Accumulator {
         let text = call.arguments().raw();
         if said == 0 && !text.is_empty() && !self.config.calls_only {
             self.queue.arguments(index, Fragment::new(text));
+        }
+        if goes_on && self.state != State::Over {
+            let slots = self.slots.get_or_insert_default();
+            slots.ended(at, call.name(), text);
         }
         if self.config.field_events && !discarded {
             fields::settle(reader, &call, &mut self.queue);

@@ -7,7 +7,7 @@ use crate::arguments::{Blank, ProblemKind};
 use crate::call::{CallIndex, PartialCall};
 use crate::config::EmitWhen;
 use crate::delta::{ArgumentsPart, CallDelta, CallKey, ClosedBy, Fragment, Route, ToolKind};
-use crate::slots::{Place, SlotId};
+use crate::slots::{Calls, Place, SlotId};
 
 impl Accumulator {
     /// A piece of text for a call that is known by its label: what nearly every delta is. `None`, and nothing done, for any other;
@@ -155,6 +155,17 @@ impl Accumulator {
     /// A new call in a choice: what that tells of the others.
     pub(super) fn another_opened(&mut self, choice: u32, opened: SlotId) {
         let by_next = self.config.emit == EmitWhen::NextCall;
+        let mirrors = self.calls.slot(opened).and_then(|slot| slot.mirrors);
+        // A mirror is found as long as the call that it mirrors is here.
+        for at in (0..opened).filter(|_| by_next) {
+            let ends = self
+                .calls
+                .call(at)
+                .is_some_and(|call| call.choice == choice);
+            if ends && self.is_mirror(at) {
+                self.end_mirror(at);
+            }
+        }
         for at in 0..opened {
             let Some(slot) = self.calls.get(at).filter(|slot| slot.call.choice == choice) else {
                 continue;
@@ -165,7 +176,8 @@ impl Accumulator {
                 Some(by @ ClosedBy::BlockStop) if slot.call.is_blank_or_null() => {
                     self.end_call(at, by, Blank::Object)
                 }
-                None if by_next && slot.by_table && slot.call.is_whole() => {
+                // What may be the same call under a second index is no next one.
+                None if by_next && slot.by_table && slot.call.is_whole() && mirrors != Some(at) => {
                     self.end_call(at, ClosedBy::NextCall, Blank::Object)
                 }
                 _ => {}

@@ -8,6 +8,7 @@
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 use std::fmt;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 
 use super::cursor::Cursor;
@@ -33,6 +34,14 @@ pub(crate) fn object(text: &str) -> Option<Map<String, Value>> {
 /// Whether both texts are the same object.
 pub(crate) fn is_same_object(one: &str, other: &str) -> bool {
     object(one).is_some_and(|one| object(other) == Some(one))
+}
+
+/// Tells an object that says something from others, whatever the white space in its text.
+pub(crate) fn fingerprint(text: &str) -> Option<u64> {
+    let object = object(text).filter(|object| !object.is_empty())?;
+    let mut hasher = DefaultHasher::new();
+    serde_json::to_string(&object).ok()?.hash(&mut hasher);
+    Some(hasher.finish())
 }
 
 /// The text as a value; `None` where serde_json does not read one.

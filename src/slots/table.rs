@@ -1,6 +1,6 @@
 //! The routing table D0 to D18 of WIRE_FORMATS 11.3: first match wins.
 
-use super::{Calls, Place, Routed, SOLE, SlotId, Slots, index, piece};
+use super::{Calls, EndedCall, Place, Routed, SOLE, SlotId, Slots, index, piece};
 use crate::anomaly::AnomalyKind;
 use crate::call::PartialCall;
 use crate::delta::{CallDelta, ToolKind};
@@ -29,6 +29,9 @@ impl Slots {
             .latest(key.choice)
             .and_then(|slot| Some((slot, calls.call(slot)?)));
         let unfinished = latest.filter(|(_, call)| !call.is_whole());
+        if let Some(late) = self.late(delta, label, calls) {
+            return to(late);
+        }
 
         let Some(id) = key.id else {
             let Some(name) = delta.name else {
@@ -179,7 +182,9 @@ impl Slots {
         let place = match (delta.name, slot) {
             (Some(name), _) => match held {
                 Some(held) => return self.named(held, name, delta),
-                None => Place::New,
+                None => self
+                    .late(delta, Some(SOLE), calls)
+                    .map_or(Place::New, Place::Slot),
             },
             (None, Some(slot)) => Place::Slot(slot),
             (None, None) if piece(delta).is_none_or(str::is_empty) => Place::Nowhere,
@@ -195,6 +200,40 @@ impl Slots {
             place,
             anomaly: None,
         }
+    }
+
+    /// The emitted call that this goes on with, as it would if that were open still: a late piece opens no second call
+    /// (WIRE_FORMATS 11.5.5).
+    fn late(
+        &self,
+        delta: &CallDelta<'_>,
+        label: Option<i64>,
+        calls: &impl Calls,
+    ) -> Option<SlotId> {
+        let key = &delta.key;
+        let by_label = label.and_then(|index| self.labelled(key.choice, index));
+        let by_id = key.id.and_then(|id| self.identified(key.choice, id));
+        let slot = by_id.or(by_label)?;
+        let call = self.emitted(slot)?;
+        let piece = piece(delta).filter(|piece| !piece.is_empty());
+        let open = by_label.and_then(|slot| calls.call(slot));
+        let goes_on = match delta.name {
+            // Of several calls that share an id the label tells which (Q23).
+            _ if open.is_some_and(|open| by_id.is_some() && open.id.as_deref() == key.id) => false,
+            // D3, D7
+            None => true,
+            Some(name) if !call.name.is_empty() && call.name != name => false,
+            // D5, D6
+            Some(_) if key.id.is_some() && by_id.is_none() => {
+                piece.is_some_and(|piece| !Scan::opens(piece))
+            }
+            // D1 to D3, D10, D11
+            Some(_) => {
+                let elsewhere = by_id.is_some() && label.is_some() && by_label != by_id;
+                !elsewhere && !piece.is_some_and(|piece| call.is_followed_by(piece))
+            }
+        };
+        goes_on.then_some(slot)
     }
 
     /// The call behind the latest, which is whole, that text without a label goes on with.
@@ -322,12 +361,28 @@ impl Slots {
             (None, Some(slot)) => to(slot, why),
             // D17
             (Some((slot, _)), _) if label.is_none() => to(slot, why),
-            // D18
-            _ => Routed {
-                place: Place::New,
-                anomaly: Some(why),
-            },
+            // D18, or D17 where the latest was emitted.
+            _ => {
+                let latest = self.latest(choice).filter(|_| label.is_none());
+                let ended = latest.filter(|&slot| self.emitted(slot).is_some());
+                Routed {
+                    place: ended.map_or(Place::New, Place::Slot),
+                    anomaly: Some(why),
+                }
+            }
         }
+    }
+}
+
+impl EndedCall {
+    /// As [`begins_another`], of a call that was emitted.
+    fn is_followed_by(&self, piece: &str) -> bool {
+        let says_another = |object| {
+            let inner = is_encoded(piece).then(|| serde_json::from_str::<String>(piece));
+            let inner = inner.and_then(Result::ok);
+            json::fingerprint(inner.as_deref().unwrap_or(piece)) != Some(object)
+        };
+        Scan::opens(piece) && self.object.is_some_and(says_another)
     }
 }
 
