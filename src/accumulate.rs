@@ -250,7 +250,8 @@ impl Accumulator {
         }
     }
 
-    /// The stream ends in this error: what had ended stands, what is open is flagged, then the error is the last event. Cost:
+    /// The stream ends in this error: what had ended stands, what is open is flagged, then the error is the last event. Where
+    /// the provider had [reported](Delta::Error) an error and could have gone on, its error is the last event: it tells why. Cost:
     /// as [`finish`](Accumulator::finish).
     ///
     /// # Examples
@@ -268,6 +269,9 @@ impl Accumulator {
             return;
         }
         self.end_text();
+        // The first report is the one that tells; what follows from it is no second error.
+        let fault = self.notes.as_mut().and_then(|notes| notes.fault.take());
+        let error = fault.unwrap_or(error);
         // A body that ends inside a frame ends bare.
         let by = match error.kind() {
             ErrorKind::Truncated => ClosedBy::Unconfirmed,
@@ -458,13 +462,11 @@ impl Accumulator {
             } => {
                 let error = Error::new(ErrorKind::Provider, self.offset, message)
                     .with_code(code.map(str::to_owned));
-                // The first report is the one that tells; a second of the same failure is no second error.
-                let fault = &mut self.notes.get_or_insert_default().fault;
-                let error = fault.take().unwrap_or(error);
                 if last {
                     self.abort(error);
                 } else {
-                    *fault = Some(error);
+                    let fault = &mut self.notes.get_or_insert_default().fault;
+                    fault.get_or_insert(error);
                 }
             }
             Delta::Undecodable { problem } => {

@@ -506,7 +506,7 @@ pub enum Delta<'a> {
     /// The provider's error.
     Error {
         /// Nothing follows it: the stream ends here. Otherwise what still closes by itself stands, and the error is said at
-        /// the end of the body.
+        /// the end of the body, however that ends.
         last: bool,
         /// The provider's message.
         message: &'a str,

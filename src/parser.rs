@@ -283,7 +283,7 @@ impl ToolCallParser {
     }
 
     /// The transport died: what had ended stands, open calls come out flagged, and the last event is an error of kind
-    /// [`ErrorKind::Transport`]. Cost: as [`finish`](ToolCallParser::finish).
+    /// [`ErrorKind::Transport`], or the provider's own where it had reported one. Cost: as [`finish`](ToolCallParser::finish).
     ///
     /// # Examples
     ///

@@ -27,7 +27,8 @@ pin_project! {
     ///
     /// Fused: after `None`, or after an error, nothing more comes. Cancel-safe: the parser holds what was read, so a `next()`
     /// that is dropped while it waits loses nothing. A transport's error comes after everything that had arrived whole, open
-    /// calls flagged before it; its source is the transport's error. The chunks are dropped the moment the stream is known to
+    /// calls flagged before it; its source is the transport's error. Where the provider had reported an error before, that one
+    /// comes in its place. The chunks are dropped the moment the stream is known to
     /// have ended, so that whoever sends them is not kept waiting.
     ///
     /// # Examples

@@ -527,6 +527,47 @@ fn a_transport_that_dies_is_a_truncation_with_its_cause() {
 }
 
 #[test]
+fn a_provider_that_reported_an_error_has_told_why_however_the_body_ends() {
+    let error = json!({"type": "overloaded_error", "message": "Overloaded"});
+    let body = [
+        message_start(),
+        tool_start(0, "toolu_1", "tide_height"),
+        input(0, "{\"port\":"),
+        event(&json!({"type": "error", "error": error})),
+    ]
+    .concat();
+    type End = fn(&mut ToolCallParser);
+    let ends: [End; 4] = [
+        |parser| drop(parser.finish()),
+        |parser| drop(parser.abort()),
+        |parser| drop(parser.abort_with(Error::new(ErrorKind::Transport, 0, "reset"))),
+        // A limit is passed.
+        |parser| drop(parser.push(&[b'x'; 1000])),
+    ];
+    for (at, end) in ends.iter().enumerate() {
+        let limited = Config::default().max_event_bytes(500);
+        let mut parser = ToolCallParser::with_config(WireFormat::Anthropic, limited);
+        drop(parser.push(body.as_bytes()));
+        end(&mut parser);
+        let (mut states, mut error) = (Vec::new(), None);
+        for event in parser.events() {
+            match event {
+                Ok(event) => states.extend(event.into_call().map(|call| call.state())),
+                Err(last) => error = Some(last),
+            }
+        }
+        let error = error.unwrap();
+        assert_eq!(
+            (error.kind(), error.code()),
+            (ErrorKind::Provider, Some("overloaded_error")),
+            "{at}"
+        );
+        assert_eq!(states, [CallState::Truncated], "{at}");
+        assert_eq!(parser.end(), Some(callstitch::End::Error), "{at}");
+    }
+}
+
+#[test]
 fn a_reason_that_lies_makes_no_cut_call_whole() {
     for lie in ["tool_calls", "stop", "function_call", "end_turn"] {
         let run = chat(&[call("{\"port\":\"Br"), reason(lie), done()]);
