@@ -66,7 +66,7 @@ pub struct Accumulator {
 /// ```text
 ///            MayEnd              End
 ///   Running ───────▶ MayEnd ───────────▶ Ended
-///      ▲               │ call, text        │ call, text, Restart
+///      ▲               │ Restart           │ call, text, Restart
 ///      └───────────────┴───────────────────┘
 ///   any ── Error, abort, finish, a limit ──▶ Over      (nothing is said any more)
 /// ```
@@ -168,7 +168,6 @@ impl Accumulator {
                 route,
                 text,
             } => self.piece(*choice, *index, *route, *text),
-            Delta::Text { .. } if self.config.calls_only => {}
             Delta::Text { choice, kind, text } => self.text(self.choice(*choice), *kind, *text),
             _ => self.rare(delta),
         }
@@ -415,6 +414,13 @@ impl Accumulator {
     /// Whether nothing more will be said.
     pub(crate) fn is_over(&self) -> bool {
         self.state == State::Over
+    }
+
+    /// Something came that a terminal would have ended.
+    fn goes_on(&mut self) {
+        if self.state == State::Ended {
+            self.state = State::Running;
+        }
     }
 
     fn choice(&self, choice: u32) -> u32 {

@@ -1,6 +1,6 @@
 //! Many pieces in one word, on their way into their calls.
 
-use super::{Accumulator, State};
+use super::Accumulator;
 use crate::call::{cannot_restate, may_open};
 use crate::delta::{Fragment, Piece, Pieces, TextKind, Whose};
 
@@ -99,7 +99,7 @@ impl Accumulator {
                 route,
             } => self.plain_piece(choice, index, route, text).is_some(),
             Whose::Text { choice, kind } => {
-                let plain = self.state != State::Over
+                let plain = self.state.goes_on()
                     && self.half.is_none()
                     && kind != TextKind::Signature
                     && !self.config.calls_only;

@@ -1,7 +1,7 @@
 //! A delta on its way into a call.
 
 use super::open::{Slot, Told};
-use super::{Accumulator, State, fields};
+use super::{Accumulator, fields};
 use crate::anomaly::AnomalyKind;
 use crate::arguments::{Blank, ProblemKind};
 use crate::call::{CallIndex, PartialCall};
@@ -89,9 +89,7 @@ impl Accumulator {
                 return;
             }
         };
-        if self.state == State::Ended {
-            self.state = State::Running;
-        }
+        self.goes_on();
         self.slots
             .get_or_insert_default()
             .touched(slot, &delta, opened);
