@@ -300,7 +300,8 @@ impl ToolCallParser {
     /// assert!(matches!(&said[1], Err(error) if error.kind() == ErrorKind::Transport));
     /// ```
     pub fn abort(&mut self) -> Events<'_> {
-        let offset = self.offset();
+        // Frames that were split elsewhere are not among the bytes given.
+        let offset = self.offset().max(self.accumulator.offset());
         self.abort_with(Error::new(
             ErrorKind::Transport,
             offset,
@@ -540,7 +541,9 @@ impl ToolCallParser {
         if let Err(error) = framing.finish(&mut reader) {
             return self.accumulator.abort(error);
         }
-        self.accumulator.at(framing.offset());
+        // Frames that were split elsewhere are not among the bytes given.
+        let end = framing.offset().max(self.accumulator.offset());
+        self.accumulator.at(end);
         self.decoding.finish(&mut self.accumulator);
         self.accumulator.finish();
     }

@@ -11,7 +11,7 @@
 mod support;
 
 use callstitch::{
-    AnomalyKind, CallState, ClosedBy, Config, EmitWhen, End, Error, ErrorKind, ProblemKind,
+    AnomalyKind, CallState, ClosedBy, Config, EmitWhen, End, Error, ErrorKind, Frame, ProblemKind,
     RepairLevel, ToolCallParser, WireFormat,
 };
 use serde_json::{Value, json};
@@ -564,6 +564,29 @@ fn a_provider_that_reported_an_error_has_told_why_however_the_body_ends() {
         );
         assert_eq!(states, [CallState::Truncated], "{at}");
         assert_eq!(parser.end(), Some(callstitch::End::Error), "{at}");
+    }
+}
+
+#[test]
+fn frames_that_were_split_elsewhere_tell_where_the_body_ended() {
+    let entry =
+        json!({"index": 0, "id": "call_1", "function": {"name": "now", "arguments": BREST}});
+    let chunk = json!({"choices": [{"delta": {"tool_calls": [entry]}}]}).to_string();
+    type End = fn(&mut ToolCallParser);
+    let ends: [End; 2] = [
+        |parser| drop(parser.finish()),
+        |parser| drop(parser.abort()),
+    ];
+    for format in [WireFormat::OpenAiChat, WireFormat::Auto] {
+        for end in ends {
+            let mut parser = ToolCallParser::new(format);
+            drop(parser.push_frame(Frame::new(&chunk).at(500)));
+            end(&mut parser);
+            let mut events: Vec<_> = parser.events().collect();
+            assert_eq!(events.pop().unwrap().unwrap_err().offset(), 500);
+            let call = events.pop().unwrap().unwrap().into_call().unwrap();
+            assert_eq!(call.evidence().offset, 500);
+        }
     }
 }
 
