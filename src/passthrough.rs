@@ -132,7 +132,8 @@ impl<F: FnMut(Result<Event<'_>, Error>)> Watch<F> {
         if self.parser.is_told_over() {
             // Clients hang up at `[DONE]`, before the end of the body.
             self.finish();
-        } else if self.parser.end().is_none() {
+        } else {
+            // Of a stream that has ended this takes only what still waits.
             let error = Error::new(ErrorKind::Transport, self.parser.offset(), why);
             self.parser.abort_with(error).for_each(&mut self.sink);
         }

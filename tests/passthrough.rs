@@ -197,6 +197,25 @@ fn a_client_that_hangs_up_at_the_terminal_leaves_a_clean_end() {
 }
 
 #[test]
+fn what_waits_in_a_parser_reaches_the_sink_though_the_relay_is_never_asked() {
+    let body = bodies::chat_body();
+    let ends: [fn(&mut ToolCallParser); 2] = [
+        |parser| drop(parser.finish()),
+        |parser| drop(parser.abort()),
+    ];
+    for (at, end) in ends.iter().enumerate() {
+        let mut parser = ToolCallParser::new(WireFormat::OpenAiChat);
+        drop(parser.push(body.as_bytes()));
+        end(&mut parser);
+        let waiting = parser.events().len();
+        let said = Said::default();
+        drop(ok(vec![]).passthrough(parser, keeping(&said)));
+        assert!(waiting > 0);
+        assert_eq!(said.borrow().len(), waiting, "{at}");
+    }
+}
+
+#[test]
 fn the_parser_tells_how_the_body_ended() {
     let body = pieces(&bodies::anthropic_body(), 30);
     let mut relay = ok(body).passthrough(ToolCallParser::new(WireFormat::Auto), |_| {});
