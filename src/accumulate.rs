@@ -21,7 +21,7 @@ use crate::anomaly::AnomalyKind;
 use crate::arguments::ProblemKind;
 use crate::call::PartialCall;
 use crate::config::{self, Config, EmitWhen};
-use crate::delta::{CallKey, ClosedBy, Delta, DeltaSink, FinishMeaning, Pieces, TextKind};
+use crate::delta::{ClosedBy, Delta, DeltaSink, FinishMeaning, Pieces, TextKind};
 use crate::error::{Error, ErrorKind};
 use crate::event::{End, FinishReason};
 use crate::slots::Slots;
@@ -430,10 +430,7 @@ impl Accumulator {
     fn rare(&mut self, delta: &Delta<'_>) {
         match *delta {
             Delta::Close { key, by } => {
-                let key = CallKey {
-                    choice: self.choice(key.choice),
-                    ..key
-                };
+                let key = self.key(key);
                 if let Some(slot) = self.slots.as_ref().and_then(|slots| slots.find(&key)) {
                     self.close(slot, by);
                 }

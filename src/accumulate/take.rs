@@ -56,12 +56,8 @@ impl Accumulator {
 
     pub(super) fn call(&mut self, delta: &CallDelta<'_>) {
         let mut delta = *delta;
-        delta.key.choice = self.choice(delta.key.choice);
-        // The fields are public: what says nothing is absent, whoever filled it in.
-        let says = |text: &&str| !text.is_empty();
-        delta.key.id = delta.key.id.filter(says);
-        delta.key.item_id = delta.key.item_id.filter(says);
-        delta.name = delta.name.filter(says);
+        delta.key = self.key(delta.key);
+        delta.name = delta.name.filter(|name| !name.is_empty());
         let routed = self
             .slots
             .get_or_insert_default()
@@ -114,6 +110,17 @@ impl Accumulator {
             self.another_opened(delta.key.choice, slot);
         }
         self.take(&delta, slot);
+    }
+
+    /// A key as it is meant. The fields are public: what says nothing is absent, whoever filled it in.
+    pub(super) fn key<'k>(&self, key: CallKey<'k>) -> CallKey<'k> {
+        let says = |text: &&str| !text.is_empty();
+        CallKey {
+            choice: self.choice(key.choice),
+            id: key.id.filter(says),
+            item_id: key.item_id.filter(says),
+            ..key
+        }
     }
 
     pub(super) fn open(&mut self, delta: &CallDelta<'_>) -> Option<SlotId> {
@@ -384,6 +391,23 @@ mod tests {
         assert_eq!(told.collect::<Vec<_>>(), once.concat());
         let counted = [(MissingIndex, 6), (LateFragment, 4)];
         assert_eq!(accumulator.anomalies(), counted);
+    }
+
+    #[test]
+    fn an_id_that_says_nothing_is_absent_in_a_close_too() {
+        let nothing = CallKey {
+            id: Some(""),
+            item_id: Some(""),
+            ..CallKey::default()
+        };
+        for key in [CallKey::default(), nothing] {
+            let mut accumulator = Accumulator::default();
+            let call = CallDelta::new().index(0).name("now").arguments("{}");
+            accumulator.push(&Delta::Call(call));
+            let by = ClosedBy::BlockStop;
+            accumulator.push(&Delta::Close { key, by });
+            assert_eq!(accumulator.in_progress().count(), 0);
+        }
     }
 
     #[test]
