@@ -35,7 +35,7 @@ use crate::delta::FinishMeaning;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Event<'a> {
-    /// A call began and its name is known.
+    /// A call began and its name is known, or it ended and none had come: the name is empty then.
     CallStarted {
         /// Which call.
         index: CallIndex,
@@ -291,9 +291,9 @@ impl fmt::Display for FinishReason {
 pub enum End {
     /// A terminal signal was seen.
     Clean,
-    /// The body ended without one, or a token limit cut the answer.
+    /// The body ended without one, its transport failed, or a token limit cut the answer.
     Truncated,
-    /// The provider reported an error, or something could not be decoded.
+    /// The provider reported an error, something could not be decoded, or a limit was passed.
     Error,
 }
 
