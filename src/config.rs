@@ -97,7 +97,7 @@ pub enum EmitWhen {
 /// # drop(config);
 /// ```
 pub trait IdSource: Send + Sync {
-    /// The next id. A parser asks again while the answer is in use in its response, at most a few times.
+    /// The next id. A parser asks again while the answer is empty or in use in its response, at most a few times.
     fn next_id(&self) -> String;
 }
 

@@ -444,7 +444,7 @@ impl ToolCallParser {
         self.accumulator.anomalies()
     }
 
-    /// Bytes given so far.
+    /// Bytes given so far, up to the chunk in which the stream ended.
     ///
     /// # Examples
     ///

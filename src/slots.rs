@@ -258,6 +258,11 @@ impl Slots {
         self.labels.get(at).map(|&(_, slot)| slot)
     }
 
+    /// Whether some call came under this id.
+    pub(crate) fn knows(&self, id: &str) -> bool {
+        self.ids.contains_key(id)
+    }
+
     /// The call of this slot, if it was emitted and its message goes on.
     fn emitted(&self, slot: SlotId) -> Option<&EndedCall> {
         self.ended.as_ref()?.0.get(&slot)

@@ -273,7 +273,10 @@ impl Accumulator {
             if attempt >= 8 {
                 id = format!("{id}_{at}_{attempt}");
             }
-            if self.notes.get_or_insert_default().ids.insert(id.clone()) {
+            // The wire's own id of a call that has not started yet is in use, too.
+            let known = self.slots.as_ref().is_some_and(|slots| slots.knows(&id));
+            let free = !id.is_empty() && !known;
+            if free && self.notes.get_or_insert_default().ids.insert(id.clone()) {
                 return (id, true);
             }
         }

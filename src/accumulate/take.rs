@@ -353,7 +353,7 @@ fn has_longer(delta: &CallDelta<'_>, limit: usize) -> bool {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing)]
 mod tests {
     use super::*;
     use crate::delta::Delta;
@@ -391,6 +391,33 @@ mod tests {
         assert_eq!(told.collect::<Vec<_>>(), once.concat());
         let counted = [(MissingIndex, 6), (LateFragment, 4)];
         assert_eq!(accumulator.anomalies(), counted);
+    }
+
+    #[test]
+    fn an_id_made_here_says_something_and_is_no_id_of_the_wire() {
+        struct Always(&'static str);
+        impl crate::IdSource for Always {
+            fn next_id(&self) -> String {
+                self.0.to_owned()
+            }
+        }
+        for made in ["", "call_1"] {
+            let config = crate::Config::default().ids(Always(made));
+            let mut accumulator = Accumulator::new(config);
+            // The second has its id, and has not started when the first ends.
+            for (index, id) in [None, Some("call_1"), None].into_iter().enumerate() {
+                let call = CallDelta::new().index(index as i64).id(id).name("now");
+                accumulator.push(&Delta::Call(call));
+            }
+            accumulator.push(&Delta::End);
+            let calls = accumulator
+                .events()
+                .filter_map(|event| event.ok()?.into_call());
+            let calls: Vec<_> = calls.collect();
+            assert_eq!((calls.len(), calls[1].id()), (3, "call_1"));
+            assert!(!calls[1].is_synthetic_id() && !calls[0].id().is_empty());
+            assert_ne!(calls[0].id(), calls[2].id());
+        }
     }
 
     #[test]
