@@ -647,6 +647,38 @@ fn the_events_of_one_chunk_stay_in_proportion_to_it() {
 
 /// Values of many small numbers take some fifty times their text. Calls that ended hold none until somebody looks.
 #[test]
+fn a_burst_of_events_is_not_kept_once_it_was_taken_out() {
+    let chunk = |delta: &str, more: &str| {
+        format!("data: {{\"choices\":[{{\"index\":0,\"delta\":{delta}{more}}}\n\n")
+    };
+    let usage = |at: usize| chunk("{}}]", &format!(",\"usage\":{{\"total_tokens\":{at}}}"));
+    let said = |at: usize| {
+        chunk(
+            "{\"content\":\"tide\"}}]",
+            &format!(",\"usage\":{{\"n\":{at}}}"),
+        )
+    };
+    let reason = |at: usize| chunk("{}", &format!(",\"finish_reason\":\"{at}\"}}]"));
+    let kinds: [&dyn Fn(usize) -> String; 3] = [&usage, &said, &reason];
+    for (at, one) in kinds.iter().enumerate() {
+        let burst: String = (0..20_000).map(one).collect();
+        let mut parser = ToolCallParser::new(WireFormat::OpenAiChat);
+        let info = measure(|| {
+            take(&mut parser, burst.as_bytes());
+            take(&mut parser, one(0).as_bytes());
+            take(&mut parser, one(1).as_bytes());
+        });
+        println!("{at}: {} held of {}", info.bytes_current, info.bytes_max);
+        assert!(info.bytes_max > 1 << 20, "{at}");
+        assert!(
+            info.bytes_current <= 128 << 10,
+            "{at}: {}",
+            info.bytes_current
+        );
+    }
+}
+
+#[test]
 fn calls_that_ended_hold_their_texts_and_no_values_until_somebody_looks() {
     const CALLS: u32 = 8;
     for whole in [true, false] {

@@ -70,9 +70,10 @@ pub(super) enum RunOf {
     Text(u32, TextKind),
 }
 
-/// A burst of text must not be kept for the life of a stream.
+/// A burst of text or of events must not be kept for the life of a stream.
 const KEPT_ARENA: usize = 64 << 10;
 const KEPT_RUNS: usize = 64;
+const KEPT_EVENTS: usize = 256;
 
 impl Runs {
     fn is_empty(&self) -> bool {
@@ -111,6 +112,7 @@ impl Runs {
 impl Queue {
     pub(super) fn push(&mut self, event: Queued) {
         self.settle();
+        self.make_room();
         trace::queued(&event);
         self.events.push_back(event);
     }
@@ -125,6 +127,7 @@ impl Queue {
     /// its members were told.
     pub(super) fn field(&mut self, index: CallIndex, event: FieldEvent<'_>) {
         self.settle();
+        self.make_room();
         let event = match event {
             FieldEvent::Text { path, fragment } => return self.field_text(index, path, &fragment),
             FieldEvent::Completed { path, value } => FieldEvent::Completed {
@@ -152,7 +155,6 @@ impl Queue {
             text.end = self.arena.len();
             return;
         }
-        self.make_room();
         let text = self.keep(fragment);
         self.events
             .push_back(Queued::FieldText { index, path, text });
@@ -212,9 +214,12 @@ impl Queue {
     /// Nothing refers to the arena any more once every event was taken.
     #[inline]
     fn make_room(&mut self) {
-        if self.events.is_empty() && self.runs.is_empty() && !self.arena.is_empty() {
+        if self.events.is_empty() && self.runs.is_empty() {
             self.arena.clear();
-            if self.arena.capacity() > KEPT_ARENA || self.runs.runs.capacity() > KEPT_RUNS {
+            if self.arena.capacity() > KEPT_ARENA
+                || self.runs.runs.capacity() > KEPT_RUNS
+                || self.events.capacity() > KEPT_EVENTS
+            {
                 self.shrink();
             }
         }
@@ -224,6 +229,7 @@ impl Queue {
     fn shrink(&mut self) {
         self.arena.shrink_to(KEPT_ARENA);
         self.runs.runs.shrink_to(KEPT_RUNS);
+        self.events.shrink_to(KEPT_EVENTS);
     }
 
     fn keep(&mut self, text: &str) -> Range<usize> {
