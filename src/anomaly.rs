@@ -65,7 +65,7 @@ anomaly_kinds! {
     MissingName = "missing-name",
     /// `null` in place of argument text.
     NullArguments = "null-arguments",
-    /// Argument text or a close for a call that had ended; the text is dropped.
+    /// Argument text for a call that had ended; it is dropped. A second close is nothing.
     LateFragment = "late-fragment",
     /// A start for a block that was open already under the same id.
     RepeatedStart = "repeated-start",
