@@ -3,6 +3,8 @@
 use callstitch::{CallState, End, ErrorKind, ToolCallParser, ToolKind, WireFormat};
 use serde_json::{Value, json};
 
+#[cfg(feature = "bedrock")]
+use super::support::aws_frames;
 use super::support::run::{Gathering, Seen, both};
 use super::support::wire::{
     DONE, calls, choices, data, delta, finished as body, message, opening, reason,
@@ -195,6 +197,23 @@ fn quirk_q76_a_wrong_content_type_does_not_decide() {
         let run = gathering.run(parser.end().unwrap(), Vec::new(), parser.format());
         run.assert_whole(&[tide()]);
         assert_eq!(run.format, Some(WireFormat::OpenAiChat));
+    }
+}
+
+/// As the bytes tell it, so does the media type: one format alone has this framing.
+#[cfg(feature = "bedrock")]
+#[test]
+fn the_binary_media_type_tells_the_format_as_the_binary_framing_does() {
+    let body = aws_frames::event("initial-response", "{}");
+    for content_type in ["", "application/vnd.amazon.eventstream"] {
+        let mut parser = ToolCallParser::new(WireFormat::Auto).content_type(content_type);
+        for _ in 0..2 {
+            assert_eq!(parser.push(&body).count(), 0);
+            assert_eq!(parser.format(), Some(WireFormat::Bedrock));
+            let error = parser.finish().last().unwrap().unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Truncated, "{content_type}");
+            parser.reset();
+        }
     }
 }
 
