@@ -269,6 +269,21 @@ fn a_closing_tag_that_was_forgotten_does_not_hide_the_next_call() {
 }
 
 #[test]
+fn a_marker_that_came_twice_does_not_hide_the_call_behind_it() {
+    let marker = "[TOOL_CALLS]";
+    let form = &forms(Markup::Mistral, "Oban")[0];
+    assert!(form.starts_with(marker));
+    let list = r#"[{"name":"get_tide","arguments":{"port":"Brest"}},"#;
+    // Its bracket may be that of a list as well.
+    for open in ["", " ", "[", "[[", list, "get_tide[ARGS]"] {
+        let open = [marker, open].concat();
+        let body = [&open, form.as_str()].concat();
+        let expected = [text(&open), tide("Oban", body.len())];
+        assert_finds(&LeakedCalls::new(Markup::Mistral), &body, &expected);
+    }
+}
+
+#[test]
 fn a_call_that_was_cut_is_text() {
     for markup in MARKUPS {
         let leaked = LeakedCalls::new(markup);

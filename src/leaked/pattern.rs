@@ -173,6 +173,8 @@ struct Nesting {
     depth: usize,
     in_string: bool,
     escaped: bool,
+    /// The last character opened an array.
+    bracket: bool,
 }
 
 pub(super) enum Verdict {
@@ -221,13 +223,15 @@ impl Thread {
                     self.from = at;
                 }
                 Some(Json(opener)) => {
+                    // A bracket may be an array's or the first character of a marker: what does not fit behind it tells.
+                    let bracket = usize::from(self.nesting.bracket);
                     let fits = if at == self.from {
                         c == *opener && self.nesting.read(c)
                     } else {
                         self.nesting.read(c)
                     };
                     if !fits {
-                        return Verdict::Dead(at);
+                        return Verdict::Dead(at - bracket);
                     }
                     if self.nesting.depth > 0 {
                         return Verdict::Alive;
@@ -271,6 +275,7 @@ impl Nesting {
             }
             return c >= ' ';
         }
+        self.bracket = c == '[';
         match c {
             '"' => self.in_string = true,
             '{' | '[' => self.depth += 1,
