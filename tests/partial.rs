@@ -531,6 +531,27 @@ fn numbers_and_escapes_at_the_edge_wait_until_they_are_settled() {
 }
 
 #[test]
+fn what_the_object_does_not_show_yet_is_held_back() {
+    for (text, held) in [
+        (r#"{"a":1,"b":tr"#, r#""b":tr"#),
+        (r#"{"a":"x\u00"#, r"\u00"),
+        (r#"{"a":"x"#, ""),
+        // In a string around the object, what the string says; an escape of the string itself as it is written.
+        (r#""{\"a\":1,\"b\":tr"#, r#""b":tr"#),
+        (r#""{\"a\":\"x\\u00"#, r"\u00"),
+        (r#""{\"a\":\"x\u00"#, r"\u00"),
+        (r#""{\"a\":\"x"#, ""),
+    ] {
+        let mut buffer = ArgumentsBuffer::new();
+        for (at, c) in text.char_indices() {
+            buffer.push(&text[at..at + c.len_utf8()]);
+            let _ = buffer.view();
+        }
+        assert_eq!(buffer.view().held_back(), held, "{text}");
+    }
+}
+
+#[test]
 fn a_later_value_of_the_same_key_replaces_the_former_at_once() {
     let mut buffer = ArgumentsBuffer::new();
     let mut log = Vec::new();
@@ -592,6 +613,12 @@ fn what_was_left_out_and_where_is_reported() {
         (r#"{"a":{"b":"x"#, 12, None, "a/b"),
         (r#"{"a":"x" 1}"#, 9, Some("1}"), ""),
         (r#"{"a":"\u1G"#, 6, None, "a"),
+        // An escape of the string around the object is cut like one inside.
+        (r#""\"#, 2, Some(r"\"), ""),
+        (r#""{\"a\":\"x\u00"#, 15, Some(r"\u00"), "a"),
+        (r#""{\"a\":\"x\ud83d"#, 17, Some(r"\ud83d"), "a"),
+        (r#""{\"a\":\"x\\u00"#, 16, Some(r"\\u00"), "a"),
+        (r#""{\"a\":12\"#, 11, Some(r"12\"), ""),
     ] {
         let settled = Arguments::settle(text.to_owned(), &strict());
         let problem = settled.problem().unwrap();

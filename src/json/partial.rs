@@ -141,9 +141,15 @@ impl PartialReader {
 
     /// The end of `raw`, as far as it was read, that is not in the tree yet.
     pub(crate) fn held_back<'t>(&'t self, raw: &'t str) -> &'t str {
-        let text = self.wrapper.as_deref().map_or(raw, |outer| &outer.inner);
-        let from = self.core.held_with_key(text);
-        from.and_then(|from| text.get(from..)).unwrap_or("")
+        let wrapper = self.wrapper.as_deref();
+        let text = wrapper.map_or(raw, |outer| &outer.inner);
+        let held = match self.core.held_with_key(text) {
+            Some(from) => text.get(from..),
+            None => wrapper
+                .and_then(|outer| outer.held_from(raw))
+                .and_then(|from| raw.get(from..)),
+        };
+        held.unwrap_or("")
     }
 
     /// Whether there is a field at this path and nothing more can be added to it. O(path).
@@ -170,6 +176,12 @@ impl Wrapper {
             closed: false,
             fault: None,
         }
+    }
+
+    /// Where the escape begins that the edge of the string cuts, if it cuts one.
+    pub(super) fn held_from(&self, raw: &str) -> Option<usize> {
+        let open = !self.closed && self.fault.is_none();
+        open.then(|| self.pending.held_from(raw, self.at)).flatten()
     }
 
     fn read(&mut self, raw: &str) {

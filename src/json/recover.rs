@@ -129,7 +129,7 @@ impl PartialReader {
             } else {
                 let from = raw.find('"').map_or(0, |quote| quote + 1);
                 let outer = |at| WrapperOffsets::new(raw, from).outer(at);
-                dropped_at = dropped_at.map(outer);
+                dropped_at = dropped_at.map(outer).or(wrapper.held_from(raw));
                 match &mut fault {
                     Some((_, at)) if inner_fault => *at = outer(*at),
                     // The string itself is at fault: what it holds is left out from there on.
