@@ -10,7 +10,10 @@
 #[path = "common/shared.rs"]
 mod shared;
 
-use callstitch::{Arguments, ArgumentsState, Blank, FaultKind, ProblemKind, RepairLevel, Settling};
+use callstitch::{
+    Arguments, ArgumentsState, Blank, FaultKind, ProblemKind, Repair, RepairKind, RepairLevel,
+    Settling,
+};
 use serde_json::{Map, Value, json};
 use shared::shared;
 
@@ -591,6 +594,73 @@ fn repairs_are_listed_in_the_order_of_the_text() {
             "{text}: {:?}",
             settled.repairs()
         );
+    }
+}
+
+#[test]
+fn what_is_mended_in_the_string_around_the_object_is_listed() {
+    use RepairKind::{LoneSurrogate, RawControl, SingleQuotes, Unwrapped};
+    for (text, want, kinds) in [
+        (
+            r#""{\"a\":\"\ud83d\"}""#,
+            json!({"a": "\u{FFFD}"}),
+            &[(Unwrapped, 0), (LoneSurrogate, 10)][..],
+        ),
+        (
+            r#""{\"a\":\"x\ud83dy\",\"b\":\"\ude00\"}""#,
+            json!({"a": "x\u{FFFD}y", "b": "\u{FFFD}"}),
+            &[(Unwrapped, 0), (LoneSurrogate, 11), (LoneSurrogate, 29)],
+        ),
+        (
+            "\"{\n\\\"a\\\":\\\"x\ny\\\"}\"",
+            json!({"a": "x\ny"}),
+            &[(Unwrapped, 0), (RawControl, 2), (RawControl, 12)],
+        ),
+        (
+            "\"{'a':\t1}\"",
+            json!({"a": 1}),
+            &[(Unwrapped, 0), (SingleQuotes, 2), (RawControl, 6)],
+        ),
+        (
+            "\"{\n\\\"a\\\":1}\"",
+            json!({"a": 1}),
+            &[(Unwrapped, 0), (RawControl, 2)],
+        ),
+    ] {
+        let settled = settle(text, RepairLevel::Lossless);
+        assert_eq!(
+            settled.object().ok(),
+            want.as_object(),
+            "{text}: {}",
+            settled.state()
+        );
+        let listed = settled.repairs().iter();
+        let listed: Vec<_> = listed.map(|repair| (repair.kind, repair.at)).collect();
+        assert_eq!(listed, kinds, "{text}");
+    }
+}
+
+#[test]
+fn more_repairs_than_are_listed_hide_no_guess_and_change_no_verdict() {
+    for lines in [0, 3, 3 * Repair::LISTED] {
+        let lines = "\n".repeat(lines);
+        let mended = settle(
+            &format!("{{\"s\":\"{lines}\",\"n\":007}}"),
+            RepairLevel::Guess,
+        );
+        assert_eq!(mended.repair_level(), RepairLevel::Guess);
+        let wrapped = format!("\"{{\\\"s\\\":\\\"{lines}\\\",\\\"n\\\":007}}\"");
+        let mended = settle(&wrapped, RepairLevel::Guess);
+        assert_eq!(mended.repair_level(), RepairLevel::Guess);
+        assert!(mended.repairs().len() <= Repair::LISTED);
+        let object = format!("{{\"s\":\"{lines}\",}}");
+        for text in [
+            format!("{object},{object}]}}"),
+            format!("f({object},{object})"),
+            format!("Sure: {object}, and more"),
+        ] {
+            expect(RepairLevel::Lossless, &[(&text, None)]);
+        }
     }
 }
 

@@ -214,8 +214,8 @@ fn unicode_length(bytes: &[u8], at: usize) -> (usize, usize) {
             Escape::Char(_, length) if bytes.get(at + UNICODE_ESCAPE) == Some(&b'\\') => {
                 (UNICODE_ESCAPE + length, 4)
             }
-            // A half without its other half becomes U+FFFD.
-            _ => (UNICODE_ESCAPE, char::REPLACEMENT_CHARACTER.len_utf8()),
+            // A half without its other half stays as it is.
+            _ => (1, 1),
         },
         _ => (1, 1),
     }

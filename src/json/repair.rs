@@ -12,7 +12,7 @@ mod strings;
 mod tags;
 mod values;
 
-use super::text::{Escape, escape, simple_escape};
+use super::text::{Escape, UNICODE_ESCAPE, escape};
 use serde::{Deserialize, Serialize};
 
 /// How far malformed text is mended.
@@ -307,6 +307,10 @@ struct Rewriter<'t> {
     guess: bool,
     ended_by_itself: bool,
     repairs: Vec<Repair>,
+    /// The last thing done, listed or not.
+    newest: Option<RepairKind>,
+    /// There was a comment.
+    commented: bool,
     /// A guess was made about where a string ends, which only the end of the object can confirm.
     unsure: bool,
     /// The text is what a string around it held.
@@ -328,6 +332,8 @@ impl<'t> Rewriter<'t> {
             guess,
             ended_by_itself,
             repairs: Vec::new(),
+            newest: None,
+            commented: false,
             unsure: false,
             wrapped: false,
             second_object: None,
@@ -336,9 +342,9 @@ impl<'t> Rewriter<'t> {
     }
 
     fn note(&mut self, kind: RepairKind, at: usize) {
-        if self.repairs.len() < Repair::LISTED {
-            self.repairs.push(Repair { kind, at });
-        }
+        self.newest = Some(kind);
+        self.commented |= kind == RepairKind::Comment;
+        list(&mut self.repairs, Repair { kind, at });
     }
 
     /// As [`note`](Self::note), refusing what this pass may not do.
@@ -423,6 +429,19 @@ impl Rewriter<'_> {
     }
 }
 
+/// Lists one more repair. Of those that no room is left for, one that guesses takes the place of one that does not: that there
+/// was a guess must not be lost.
+fn list(repairs: &mut Vec<Repair>, repair: Repair) {
+    if repairs.len() >= Repair::LISTED {
+        let guessed = |listed: &Repair| listed.level() == RepairLevel::Guess;
+        if !guessed(&repair) || repairs.last().is_some_and(guessed) {
+            return;
+        }
+        repairs.pop();
+    }
+    repairs.push(repair);
+}
+
 /// How long the comment is that this text begins with, if it does. An unfinished one reaches to the end.
 fn comment_length(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
@@ -442,12 +461,13 @@ fn is_odd_space(c: char) -> bool {
         )
 }
 
-/// Takes one layer of string escaping off, up to a bare quote (`Some` where that is) or the end. Unknown escapes and raw
-/// control characters stay as they are: what they mean is the inner text's affair.
+/// Takes one layer of string escaping off, up to a bare quote (`Some` where that is) or the end. Unknown escapes, halves of
+/// surrogate pairs and raw control characters stay as they are: what they mean is the inner text's affair.
 fn unescape(text: &str) -> (String, Option<usize>) {
     let bytes = text.as_bytes();
     let mut out = String::with_capacity(text.len());
     let (mut at, mut high) = (0, 0);
+    let half = |end: usize| text.get(end - UNICODE_ESCAPE..end).unwrap_or_default();
     loop {
         let run = bytes
             .get(at..)
@@ -466,27 +486,21 @@ fn unescape(text: &str) -> (String, Option<usize>) {
                 }
                 Escape::High(unit) => {
                     high = unit;
-                    at += super::text::UNICODE_ESCAPE;
+                    at += UNICODE_ESCAPE;
                     // At the end of the text its other half may be what was cut.
                     if bytes.get(at).is_some_and(|byte| *byte != b'\\') {
                         high = 0;
-                        out.push('\u{FFFD}');
+                        out.push_str(half(at));
                     }
                 }
                 Escape::Short(_) => return (out, None),
                 Escape::Bad(..) => {
                     if high != 0 {
-                        out.push('\u{FFFD}');
+                        out.push_str(half(at));
                         high = 0;
                     } else {
                         out.push('\\');
                         at += 1;
-                        if bytes
-                            .get(at)
-                            .is_some_and(|letter| simple_escape(*letter).is_some())
-                        {
-                            at += 1;
-                        }
                     }
                 }
             },

@@ -9,7 +9,8 @@ use super::tags::{
 };
 use super::values::spelled;
 use super::{
-    Mended, Reach, Refused, Repair, RepairKind, Rewriter, comment_length, is_odd_space, unescape,
+    Mended, Reach, Refused, Repair, RepairKind, Rewriter, comment_length, is_odd_space, list,
+    unescape,
 };
 
 /// What was found before the object, which decides what may follow it.
@@ -176,10 +177,7 @@ impl Rewriter<'_> {
             || before.array
             || self.body.braceless
             || before.quote.is_some()
-            || self
-                .repairs
-                .iter()
-                .any(|repair| repair.kind == RepairKind::Comment);
+            || self.commented;
         let first_at = self.at;
         if self.object()? == Reach::Cut {
             return Ok(Reach::Cut);
@@ -206,8 +204,7 @@ impl Rewriter<'_> {
             let Some(byte) = self.peek() else { break };
             if byte == b'{' {
                 // Behind a comma it may be the next of what the first was one of: of a call's arguments, of a list that ends.
-                let last = self.repairs.last().map(|last| last.kind);
-                listed |= last == Some(RepairKind::TrailingPunctuation);
+                listed |= self.newest == Some(RepairKind::TrailingPunctuation);
                 if before.array || (listed && before.call) {
                     return Err(Refused);
                 }
@@ -284,10 +281,7 @@ impl Rewriter<'_> {
     /// Other text after the object. After words or a fence it may be prose; else it is dropped only by guess.
     fn tail(&mut self, before: &Before) -> Result<(), Refused> {
         let (at, rest) = (self.at, self.rest());
-        let punctuated = self
-            .repairs
-            .last()
-            .is_some_and(|last| last.kind == RepairKind::TrailingPunctuation);
+        let punctuated = self.newest == Some(RepairKind::TrailingPunctuation);
         // After a comma it is the next of what the object was one of.
         if before.call || (punctuated && before.words) {
             return Err(Refused);
@@ -331,7 +325,9 @@ impl Rewriter<'_> {
         }
         self.note(RepairKind::Unwrapped, at);
         self.at = after;
-        let (held, in_key) = self.inner(inner, at + 1, close.is_none())?;
+        let (mut held, in_key) = self.inner(inner, at + 1, close.is_none())?;
+        let content = self.bytes.get(at + 1..after).unwrap_or_default();
+        list_raw_controls(&mut held.repairs, content, at + 1);
         if held.cut {
             return Ok((held, in_key));
         }
@@ -392,15 +388,31 @@ impl Rewriter<'_> {
             return Err(Refused);
         };
         again.repairs.sort_by_key(|repair| repair.at);
-        self.repairs
-            .extend(again.repairs.iter().map(|repair| Repair {
-                kind: repair.kind,
-                at: offsets.outer(repair.at),
-            }));
-        self.repairs.truncate(Repair::LISTED);
+        for &Repair { kind, at } in &again.repairs {
+            let at = offsets.outer(at);
+            list(&mut self.repairs, Repair { kind, at });
+        }
         again.repairs = std::mem::take(&mut self.repairs);
         let (mended, in_key) = again.mended(reach);
         Ok((Mended { cut, ..mended }, in_key))
+    }
+}
+
+/// Lists the raw control characters of the string content that stands at `from`, where they are not listed already as those
+/// of a string inside it.
+fn list_raw_controls(repairs: &mut Vec<Repair>, content: &[u8], from: usize) {
+    let inside = |repair: &Repair| repair.kind == RepairKind::RawControl && repair.at >= from;
+    let known: Vec<_> = repairs
+        .iter()
+        .filter(|repair| inside(repair))
+        .copied()
+        .collect();
+    let mut known = known.iter().map(|repair| repair.at).peekable();
+    for (at, byte) in (from..).zip(content) {
+        if *byte < b' ' && known.next_if_eq(&at).is_none() {
+            let kind = RepairKind::RawControl;
+            list(repairs, Repair { kind, at });
+        }
     }
 }
 
