@@ -665,6 +665,25 @@ fn more_repairs_than_are_listed_hide_no_guess_and_change_no_verdict() {
 }
 
 #[test]
+fn a_string_is_unwrapped_once_whatever_stands_around_the_second() {
+    let object = || Some(json!({"a": 1}));
+    for (text, wants) in [
+        ("{\"a\":1}", object()),
+        ("{'a':1}", object()),
+        ("```json\n{\"a\":1}\n```", object()),
+        ("\"{\\\"a\\\":1}\"", None),
+        ("'{\"a\":1}'", None),
+        ("\u{feff}\"{\\\"a\\\":1}\"", None),
+        ("```json\n\"{\\\"a\\\":1}\"\n```", None),
+        ("<t>'{\"a\":1}'</t>", None),
+    ] {
+        let held = Arguments::from_value(json!(text));
+        let got = held.object().ok().cloned().map(Value::Object);
+        assert_eq!(got, wants, "{text}: {}", held.state());
+    }
+}
+
+#[test]
 fn what_is_cut_stays_cut_whatever_else_is_mended() {
     for (text, want) in [
         ("{'a':'x", json!({"a": "x"})),

@@ -190,8 +190,9 @@ impl Arguments {
             }
             End::Cut if !guess_key => Self::flagged(text, None, ended, Vec::new(), depth),
             _ => match Self::repaired(&text, settling, depth, ended.end == End::Cut) {
-                Ok(repaired) => repaired,
-                Err(second) => {
+                Ok(repaired) if !(known.unwrapped && repaired.is_unwrapped()) => repaired,
+                refused => {
+                    let second = refused.err().flatten();
                     let flagged = Self::flagged(text, None, ended, Vec::new(), depth);
                     flagged.with_second_object(second)
                 }
@@ -246,6 +247,12 @@ impl Arguments {
             }
             End::Fault(..) => Err(None),
         }
+    }
+
+    /// Whether the object was taken out of a string.
+    fn is_unwrapped(&self) -> bool {
+        let mut repairs = self.repairs.iter();
+        repairs.any(|repair| repair.kind == RepairKind::Unwrapped)
     }
 
     fn blank(raw: String, blank: Blank) -> Self {
