@@ -56,6 +56,8 @@ pub(super) struct Body {
     pub(super) braceless: bool,
     /// A closer was taken for one of the other kind; a closer too many later would speak against that.
     pub(super) wrong_closer: bool,
+    /// A closer stood for inner ones as well that are missing.
+    missing_closer: bool,
     /// It began with two braces, and must end with two.
     pub(super) doubled: bool,
     /// It ended inside a key.
@@ -224,12 +226,7 @@ impl Rewriter<'_> {
             b'"' | b'\'' | b'-' | b'{' | b'[' | b'0'..=b'9' => {
                 self.guess(RepairKind::MissingColon, at)?
             }
-            _ if ["true", "false", "null"]
-                .iter()
-                .any(|word| self.rest().starts_with(word)) =>
-            {
-                self.guess(RepairKind::MissingColon, at)?;
-            }
+            _ if self.literal_follows() => self.guess(RepairKind::MissingColon, at)?,
             _ => return Err(Refused),
         }
         self.out.push(':');
@@ -339,6 +336,8 @@ impl Rewriter<'_> {
     }
 
     fn comma(&mut self) {
+        // What follows would belong to another container if the closer before it was of the wrong kind.
+        self.body.wrong_closer |= self.body.missing_closer;
         self.body.comma = Some((self.out.len(), self.at));
         self.out.push(',');
         self.at += 1;
@@ -370,9 +369,16 @@ impl Rewriter<'_> {
             .find(|(_, container)| fits(container))
             .map(|(at, _)| at)
         {
+            // More members follow: it is not the root's, but of the other kind.
+            Some(0) if self.body.open.len() > 1 && self.member_after_comma(at + 1) => {
+                self.guess(RepairKind::WrongCloser, at)?;
+                self.body.wrong_closer = true;
+                self.close();
+            }
             Some(found) => {
                 while self.body.open.len() > found + 1 {
                     self.guess(RepairKind::MissingCloser, at)?;
+                    self.body.missing_closer = true;
                     self.close();
                 }
                 self.close();
@@ -388,13 +394,30 @@ impl Rewriter<'_> {
                 } else if self.body.open.len() > 1 {
                     self.body.wrong_closer = true;
                     self.close();
-                } else if self.next_solid(at + 1).is_none_or(|(_, next)| next != b',') {
-                    return Err(Refused);
+                } else {
+                    // One too many before the root goes on, or before its own closer with which the text ends. What was guessed
+                    // before may explain it otherwise.
+                    let next = self.next_solid(at + 1).ok_or(Refused)?;
+                    let ends = next.1 == b'}' && self.next_solid(next.0 + 1).is_none();
+                    if self.body.wrong_closer || !(next.1 == b',' || ends && !self.unsure) {
+                        return Err(Refused);
+                    }
+                    self.body.wrong_closer = true;
                 }
             }
         }
         self.at += 1;
         Ok(Reach::Closed)
+    }
+
+    /// Whether a comma follows, and a key.
+    fn member_after_comma(&self, at: usize) -> bool {
+        let Some((comma, b',')) = self.next_solid(at) else {
+            return false;
+        };
+        let key = |byte: u8| matches!(byte, b'"' | b'\'' | b'_') || byte.is_ascii_alphabetic();
+        self.next_solid(comma + 1)
+            .is_some_and(|(_, byte)| key(byte))
     }
 
     /// Closes the innermost container.
@@ -440,6 +463,7 @@ impl Rewriter<'_> {
             return Err(Refused);
         }
         self.guess(RepairKind::MissingCloser, self.at)?;
+        self.body.wrong_closer = true;
         let key = self
             .out
             .get(from..)

@@ -220,10 +220,11 @@ impl Rewriter<'_> {
             };
             matches!(byte, b'}' | b']') && next() == Some(&b',')
         });
-        // `"first, b: "second"`: a value may begin at the odd quote.
+        // `"first, b: "second"`, `"x" b: "y"`, in an array `"x, "y"`: a value may begin at the last quote.
         let before = self.text.get(opened.at..last.at).unwrap_or_default();
-        let value = count % 2 == 1 && before.trim_end().ends_with([':', '=']);
-        if structure || value {
+        let before = before.trim_end();
+        let element = self.body.in_array() && count % 2 == 1 && before.ends_with(',');
+        if structure || element || before.ends_with([':', '=']) {
             return Err(Refused);
         }
         self.guess(RepairKind::InnerQuotes, last.at)
@@ -285,7 +286,11 @@ impl Rewriter<'_> {
             // In an array a comma after an odd number of inner quotes may as well be content.
             b',' if in_array && inner_count % 2 == 1 => return Err(Refused),
             b',' | b'}' | b']' => true,
-            b')' => self.body.in_tuple(),
+            // It may stand for the text's last closer.
+            b')' => {
+                let last = self.next_solid(next_at + 1).is_none();
+                self.body.in_tuple() || (self.guess && inner.is_none() && last)
+            }
             b';' => self.guess,
             b':' if !in_array => {
                 return match inner {
@@ -298,13 +303,16 @@ impl Rewriter<'_> {
                 };
             }
             // In an array the string is a key, and the array's closer is missing before it; not if it is doubtful itself.
-            b':' => inner.is_none(),
+            b':' if inner.is_some() => return Err(Refused),
+            b':' => true,
             b'+' => self
                 .next_solid(next_at + 1)
                 .is_some_and(|(_, byte)| matches!(byte, b'"' | b'\'')),
             _ => {
                 self.starts_gap(after)
-                    || (inner.is_none() && self.member_follows(next_at, in_array))
+                    || (inner.is_none()
+                        && (self.member_follows(next_at, in_array)
+                            || (in_array && self.element_follows(next_at))))
             }
         };
         if closes || quote == Quote::Double || self.guess {
@@ -336,19 +344,19 @@ impl Rewriter<'_> {
 
     /// Whether a quoted key and a colon follow (or in an array a quoted element): a comma is missing before them.
     fn member_follows(&self, at: usize, in_array: bool) -> bool {
-        if self.bytes.get(at) != Some(&b'"') {
+        let Some(&quote @ (b'"' | b'\'')) = self.bytes.get(at) else {
             return !in_array && self.bare_member_on_new_line(at);
-        }
+        };
         let rest = self.text.get(at + 1..).unwrap_or_default();
-        let Some(close) = memchr::memchr3(b'"', b'\n', b'\\', rest.as_bytes()) else {
+        let Some(close) = memchr::memchr3(quote, b'\n', b'\\', rest.as_bytes()) else {
             return false;
         };
-        if rest.as_bytes().get(close) != Some(&b'"') {
+        if rest.as_bytes().get(close) != Some(&quote) {
             return false;
         }
         match self.next_solid(at + 2 + close) {
             Some((_, b':')) => !in_array,
-            Some((_, b',' | b']' | b'"')) => in_array && at > self.at + 1 && close > 0,
+            Some((_, b',' | b']' | b'"' | b'\'')) => in_array && at > self.at + 1 && close > 0,
             _ => false,
         }
     }

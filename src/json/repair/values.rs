@@ -29,7 +29,7 @@ impl<'t> Rewriter<'t> {
     /// Rewrites the number, literal or bare word that begins here.
     pub(super) fn scalar(&mut self) -> Result<Reach, Refused> {
         let at = self.at;
-        let token = self.token();
+        let token = self.token_at(self.at);
         let at_edge = at + token.len() == self.bytes.len();
         if let Some((json, kind)) = literal(token) {
             self.noted(kind, at)?;
@@ -66,9 +66,29 @@ impl<'t> Rewriter<'t> {
         }
     }
 
+    /// Whether a literal begins here.
+    pub(super) fn literal_follows(&self) -> bool {
+        literal(self.token_at(self.at)).is_some()
+    }
+
+    /// Whether an array's next element follows that is no string, after white space: a comma is missing before it.
+    pub(super) fn element_follows(&self, at: usize) -> bool {
+        let next = |at| self.next_solid(at).map(|(_, byte)| byte);
+        at > self.at + 1
+            && match self.bytes.get(at) {
+                Some(b'{') => matches!(next(at + 1), Some(b'"' | b'\'' | b'}')),
+                Some(b'[') => matches!(next(at + 1), Some(b'"' | b'\'' | b'{' | b'[' | b']')),
+                _ => {
+                    let token = self.token_at(at);
+                    let is_scalar = literal(token).is_some() || number(token).is_some();
+                    is_scalar && matches!(next(at + token.len()), Some(b',' | b']'))
+                }
+            }
+    }
+
     /// The run of characters of which numbers and words are made.
-    fn token(&self) -> &'t str {
-        let rest = self.rest();
+    fn token_at(&self, at: usize) -> &'t str {
+        let rest = self.text.get(at..).unwrap_or_default();
         let end = rest
             .char_indices()
             .find(|(_, c)| !is_word(*c))
@@ -81,7 +101,9 @@ impl<'t> Rewriter<'t> {
     fn bare_word(&mut self, token: &str) -> Result<Reach, Refused> {
         let at = self.at;
         let rest = self.rest();
-        let end = rest.find([',', '}', ']', '\n', '\r', ';']).ok_or(Refused)?;
+        let in_tuple = self.body.in_tuple();
+        let ends = |c| matches!(c, ',' | '}' | ']' | '\n' | '\r' | ';') || (in_tuple && c == ')');
+        let end = rest.find(ends).ok_or(Refused)?;
         let word = rest.get(..end).map(str::trim_end).unwrap_or_default();
         let first = word.chars().next().ok_or(Refused)?;
         let (word, unquoted) = word.strip_suffix('"').map_or((word, 0), |word| (word, 1));
