@@ -552,6 +552,32 @@ fn what_the_object_does_not_show_yet_is_held_back() {
 }
 
 #[test]
+fn where_a_view_stopped_is_told_in_the_text_as_it_was_sent() {
+    for (text, held) in [
+        (r#"{"a":@"#, "@"),
+        (r#"{"a":1} x"#, "x"),
+        (r#""{\"a\":@"#, "@"),
+        (r#""{\"a\":\"\u00e9\ud83d\ude00\",]}""#, "]}"),
+        ("\n \"{\\\"a\\\":\\\"x\\\\q", "\\q"),
+        (r#""{\"a\":1}" x"#, "x"),
+        (r#""{\"a\":[\q"#, r"\q"),
+        ("[1", "[1"),
+    ] {
+        let settled = Arguments::settle(text.to_owned(), &strict());
+        let at = settled.problem().unwrap().at();
+        for piece in [1, 3, text.len()] {
+            let (log, _, state) = read(text, piece);
+            assert_eq!(state, PartialState::Stopped { at }, "{text}");
+            let told = log.iter().filter(|kept| matches!(kept, Kept::Stopped(_)));
+            assert_eq!(told.collect::<Vec<_>>(), [&Kept::Stopped(at)], "{text}");
+        }
+        let mut buffer = ArgumentsBuffer::new();
+        buffer.push(text);
+        assert_eq!(buffer.view().held_back(), held, "{text}");
+    }
+}
+
+#[test]
 fn a_later_value_of_the_same_key_replaces_the_former_at_once() {
     let mut buffer = ArgumentsBuffer::new();
     let mut log = Vec::new();

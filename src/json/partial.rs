@@ -5,7 +5,7 @@
 
 use super::events::{FieldEvent, FieldPath, Observer, PathSegment, Reporter, Silent};
 use super::reader::{Core, State, find};
-use super::recover::FaultKind;
+use super::recover::{FaultKind, WrapperOffsets};
 use super::text::{Pending, TextStop, read_text};
 use super::{empty, is_space};
 use serde_json::{Map, Value};
@@ -40,6 +40,8 @@ pub(super) struct Wrapper {
     pub(super) inner: String,
     pub(super) closed: bool,
     pub(super) fault: Option<(FaultKind, usize)>,
+    /// Where in the whole text the object is malformed that the string holds.
+    stopped_at: Option<usize>,
 }
 
 impl PartialReader {
@@ -81,21 +83,19 @@ impl PartialReader {
                 self.core.at = 0;
             }
         }
+        let stopped = matches!(self.progress(), Progress::Stopped { .. });
         match &mut self.wrapper {
             None => self.core.run(&mut self.root, raw, observer),
             Some(wrapper) => {
-                let stopped =
-                    wrapper.fault.is_some() || matches!(self.core.state, State::Stopped(..));
                 wrapper.read(raw);
                 self.core.run(&mut self.root, &wrapper.inner, observer);
-                if let (Some((_, at)), false, false) = (
-                    wrapper.fault,
-                    stopped,
-                    matches!(self.core.state, State::Stopped(..)),
-                ) {
-                    observer.stopped(at);
+                if let (State::Stopped(_, at), None) = (self.core.state, wrapper.stopped_at) {
+                    wrapper.stopped_at = Some(WrapperOffsets::of(raw).outer(at));
                 }
             }
+        }
+        if let (Progress::Stopped { at, .. }, false) = (self.progress(), stopped) {
+            observer.stopped(at);
         }
     }
 
@@ -114,7 +114,10 @@ impl PartialReader {
         let outer = self.wrapper.as_deref();
         let fault = outer.and_then(|outer| outer.fault);
         match self.core.state {
-            State::Stopped(kind, at) => Progress::Stopped { kind, at },
+            State::Stopped(kind, at) => {
+                let at = outer.and_then(|outer| outer.stopped_at).unwrap_or(at);
+                Progress::Stopped { kind, at }
+            }
             _ if fault.is_some() => {
                 let (kind, at) = fault.unwrap_or((FaultKind::Trailing, 0));
                 Progress::Stopped { kind, at }
@@ -175,13 +178,17 @@ impl Wrapper {
             inner: String::new(),
             closed: false,
             fault: None,
+            stopped_at: None,
         }
     }
 
-    /// Where the escape begins that the edge of the string cuts, if it cuts one.
+    /// Where the text begins that was not read as a part of the string: an escape that the edge cuts, or all from a fault on.
     pub(super) fn held_from(&self, raw: &str) -> Option<usize> {
-        let open = !self.closed && self.fault.is_none();
-        open.then(|| self.pending.held_from(raw, self.at)).flatten()
+        match self.fault {
+            Some((_, at)) => Some(at),
+            None if self.closed => None,
+            None => self.pending.held_from(raw, self.at),
+        }
     }
 
     fn read(&mut self, raw: &str) {

@@ -120,10 +120,9 @@ impl Core {
         Some(if keyed { self.key_at } else { from })
     }
 
-    fn stop<O: Observer>(&mut self, kind: FaultKind, at: usize, observer: &mut O) {
+    fn stop(&mut self, kind: FaultKind, at: usize) {
         self.stopped_in = self.state;
         self.state = State::Stopped(kind, at);
-        observer.stopped(at);
     }
 
     /// The reader proper. Each turn of the outer loop walks to the innermost container once; each turn of the inner one
@@ -155,7 +154,7 @@ impl Core {
                             }
                             self.state = State::AfterValue;
                         }
-                        TextStop::Fault(kind, at) => return self.stop(kind, at, observer),
+                        TextStop::Fault(kind, at) => return self.stop(kind, at),
                     }
                 }
                 let Some(&byte) = bytes.get(self.at) else {
@@ -172,11 +171,11 @@ impl Core {
                         if !number.may_end()
                             || !(is_space(next) || matches!(next, b',' | b'}' | b']'))
                         {
-                            return self.stop(FaultKind::BadNumber, self.at, observer);
+                            return self.stop(FaultKind::BadNumber, self.at);
                         }
                         let digits = text.get(self.token_at..self.at).unwrap_or_default();
                         let Ok(value) = serde_json::from_str::<Number>(digits) else {
-                            return self.stop(FaultKind::NumberOutOfRange, self.token_at, observer);
+                            return self.stop(FaultKind::NumberOutOfRange, self.token_at);
                         };
                         self.fidelity.inexact_integer |=
                             number == NumberState::Integer && value.is_f64();
@@ -186,7 +185,7 @@ impl Core {
                     State::Literal(literal, read) => {
                         let (word, value) = literal.spelled();
                         if word.as_bytes().get(read) != Some(&byte) {
-                            return self.stop(FaultKind::Unexpected, self.at, observer);
+                            return self.stop(FaultKind::Unexpected, self.at);
                         }
                         self.at += 1;
                         if read + 1 == word.len() {
@@ -203,7 +202,7 @@ impl Core {
                                 self.state = State::AfterKey;
                                 continue;
                             }
-                            TextStop::Fault(kind, at) => return self.stop(kind, at, observer),
+                            TextStop::Fault(kind, at) => return self.stop(kind, at),
                         }
                     }
                     _ if is_space(byte) => {
@@ -212,14 +211,14 @@ impl Core {
                     }
                     State::Start if byte == b'{' => {
                         if self.max_depth == 0 {
-                            return self.stop(FaultKind::TooDeep, self.at, observer);
+                            return self.stop(FaultKind::TooDeep, self.at);
                         }
                         self.at += 1;
                         self.spine.push(Step { replaced: None });
                         self.state = State::ObjectStart;
                         observer.opened(FieldKind::Object);
                     }
-                    State::Start => return self.stop(not_an_object(byte), self.at, observer),
+                    State::Start => return self.stop(not_an_object(byte), self.at),
                     State::ObjectStart | State::ObjectNext if byte == b'"' => {
                         self.token_at = self.at;
                         self.key_at = self.at;
@@ -256,7 +255,7 @@ impl Core {
                         }
                         b'{' | b'[' => {
                             if self.spine.len() >= self.max_depth {
-                                return self.stop(FaultKind::TooDeep, self.at, observer);
+                                return self.stop(FaultKind::TooDeep, self.at);
                             }
                             self.at += 1;
                             let array = byte == b'[';
@@ -290,16 +289,16 @@ impl Core {
                         b'n' => self.literal(Literal::Null),
                         _ => {
                             let Some(number) = NumberState::start(byte) else {
-                                return self.stop(FaultKind::Unexpected, self.at, observer);
+                                return self.stop(FaultKind::Unexpected, self.at);
                             };
                             self.token_at = self.at;
                             self.at += 1;
                             self.state = State::Number(number);
                         }
                     },
-                    State::Closed => return self.stop(FaultKind::Trailing, self.at, observer),
+                    State::Closed => return self.stop(FaultKind::Trailing, self.at),
                     State::Stopped(..) => return,
-                    _ => return self.stop(FaultKind::Unexpected, self.at, observer),
+                    _ => return self.stop(FaultKind::Unexpected, self.at),
                 }
             }
         }

@@ -110,7 +110,6 @@ impl PartialReader {
             Progress::Stopped { kind, at } => Some((kind, at)),
             _ => None,
         };
-        let inner_fault = matches!(core.state, State::Stopped(..));
         let was = core.before_stop();
         if fault.is_some() && matches!(was, State::Text | State::AfterValue) {
             core.drop_newest(&mut root);
@@ -127,15 +126,8 @@ impl PartialReader {
                 fault = Some((FaultKind::NotAnObject, 0));
                 dropped_at = Some(0);
             } else {
-                let from = raw.find('"').map_or(0, |quote| quote + 1);
-                let outer = |at| WrapperOffsets::new(raw, from).outer(at);
+                let outer = |at| WrapperOffsets::of(raw).outer(at);
                 dropped_at = dropped_at.map(outer).or(wrapper.held_from(raw));
-                match &mut fault {
-                    Some((_, at)) if inner_fault => *at = outer(*at),
-                    // The string itself is at fault: what it holds is left out from there on.
-                    Some((_, at)) => dropped_at = dropped_at.or(Some(*at)),
-                    None => {}
-                }
             }
         } else if let Some((FaultKind::NotAnObject, at)) = fault
             && !is_json(text)
@@ -180,6 +172,11 @@ pub(super) struct WrapperOffsets<'t> {
 }
 
 impl<'t> WrapperOffsets<'t> {
+    /// Of a text that is itself a string.
+    pub(super) fn of(raw: &'t str) -> Self {
+        Self::new(raw, raw.find('"').map_or(0, |quote| quote + 1))
+    }
+
     /// Of the string content that begins at `from`.
     pub(super) fn new(raw: &'t str, from: usize) -> Self {
         WrapperOffsets {
