@@ -578,6 +578,23 @@ fn where_a_view_stopped_is_told_in_the_text_as_it_was_sent() {
 }
 
 #[test]
+fn an_object_that_is_complete_stays_so_whatever_comes_behind_it() {
+    const ROOT: [&str; 0] = [];
+    for text in [r#"{"a":1}"#, r#""{\"a\":1}""#] {
+        let mut buffer = ArgumentsBuffer::new();
+        buffer.push(&text[..text.len() - 2]);
+        assert!(!buffer.view().is_complete(ROOT), "{text}");
+        for piece in [&text[text.len() - 2..], " ", "x", "}"] {
+            buffer.push(piece);
+            assert!(buffer.view().is_complete(ROOT), "{text} and {piece}");
+        }
+    }
+    let mut buffer = ArgumentsBuffer::new();
+    buffer.push("[1]");
+    assert!(!buffer.view().is_complete(ROOT));
+}
+
+#[test]
 fn a_later_value_of_the_same_key_replaces_the_former_at_once() {
     let mut buffer = ArgumentsBuffer::new();
     let mut log = Vec::new();

@@ -57,7 +57,7 @@ impl Core {
 
     pub(in crate::json) fn is_open(&self, root: &Value, path: &[PathSegment<'_>]) -> bool {
         if matches!(self.state, State::Start) || (path.is_empty() && self.spine.is_empty()) {
-            return self.state != State::Closed;
+            return self.before_stop() != State::Closed;
         }
         let mut value = root;
         let mut steps = self.open_steps();
