@@ -40,6 +40,10 @@ impl<'t> Rewriter<'t> {
         if let Some((number, kinds)) = number(token)
             && (!at_edge || !token.ends_with('.'))
         {
+            // `1,000`: an element of its own, or the thousands of the number before it.
+            if kinds.contains(&Some(RepairKind::LeadingZero)) && self.groups_digits(token) {
+                return Err(Refused);
+            }
             for kind in kinds.into_iter().flatten() {
                 self.noted(Some(kind), at)?;
             }
@@ -53,6 +57,13 @@ impl<'t> Rewriter<'t> {
             return Ok(Reach::Cut);
         }
         self.bare_word(token)
+    }
+
+    /// Whether the digits here and those before a comma may be groups of one number.
+    fn groups_digits(&self, token: &str) -> bool {
+        let digits = token.bytes().take_while(u8::is_ascii_digit).count();
+        let before = self.bytes.get(..self.at).unwrap_or_default();
+        digits == 3 && matches!(before, [.., b'0'..=b'9', b','])
     }
 
     fn noted(&mut self, kind: Option<RepairKind>, at: usize) -> Result<(), Refused> {
