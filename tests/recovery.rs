@@ -707,6 +707,33 @@ fn more_repairs_than_are_listed_hide_no_guess_and_change_no_verdict() {
 }
 
 #[test]
+fn where_a_mended_text_nests_too_deeply_is_told_in_the_text_as_it_was_sent() {
+    let deep = "{a:{b:[1,[2,[3]]]}}";
+    let strict = "{\"a\":{\"b\":[1,[2,[3]]]}}";
+    let fourth = |text: &str| text.find("[2").unwrap();
+    for text in [
+        strict.to_owned(),
+        deep.to_owned(),
+        format!("{strict};"),
+        format!("```json\n{deep}\n```"),
+        format!("{{}}\n{strict}"),
+        format!("Here is the call:\n\"{deep}\""),
+        format!("{:?}", strict),
+        format!("{:?};", strict),
+        format!("{strict:?}").replace('1', "\\u0031\\n"),
+    ] {
+        let settling = Settling {
+            max_depth: 3,
+            repair: RepairLevel::Lossless,
+            ..Settling::default()
+        };
+        let settled = Arguments::settle(text.clone(), &settling);
+        assert_eq!(settled.state(), ArgumentsState::TooDeep, "{text}");
+        assert_eq!(settled.problem().unwrap().at(), fourth(&text), "{text}");
+    }
+}
+
+#[test]
 fn a_string_is_unwrapped_once_whatever_stands_around_the_second() {
     let object = || Some(json!({"a": 1}));
     for (text, wants) in [

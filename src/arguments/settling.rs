@@ -208,7 +208,7 @@ impl Arguments {
         cut_key: bool,
     ) -> Result<Self, Option<usize>> {
         let ended_by_itself = settling.blank == Blank::Object;
-        let mended = json::repair(text, settling.repair, ended_by_itself, cut_key)?;
+        let mended = json::repair(text, settling.repair, ended_by_itself, cut_key, depth)?;
         let ended = json::recover(&mended.text, depth);
         let raw = text.to_owned();
         match ended.end {
@@ -232,7 +232,8 @@ impl Arguments {
                 ))
             }
             End::Fault(FaultKind::TooDeep, at) => {
-                let end = End::Fault(FaultKind::TooDeep, at.min(raw.len()));
+                let at = mended.deep_at.unwrap_or(at).min(raw.len());
+                let end = End::Fault(FaultKind::TooDeep, at);
                 Ok(Self::flagged(
                     raw,
                     Some(mended.text),

@@ -240,6 +240,8 @@ pub(crate) struct Mended {
     pub(crate) repairs: Vec<Repair>,
     /// Cut although `text` is whole: the string around it never closed.
     pub(crate) cut: bool,
+    /// Where in the text as sent it nests deeper than is read.
+    pub(crate) deep_at: Option<usize>,
 }
 
 /// No rung of the ladder has one reading for the text.
@@ -263,10 +265,11 @@ pub(crate) fn repair(
     level: RepairLevel,
     ended_by_itself: bool,
     cut_key: bool,
+    max_depth: usize,
 ) -> Result<Mended, Option<usize>> {
     let mut second_object = None;
     let mut pass = |guess| {
-        let mut rewriter = Rewriter::new(text, guess, ended_by_itself);
+        let mut rewriter = Rewriter::new(text, guess, ended_by_itself, max_depth);
         let mended = rewriter.mend().ok();
         if mended.is_none() {
             second_object = rewriter.second_object.or(second_object);
@@ -306,6 +309,8 @@ struct Rewriter<'t> {
     out: String,
     guess: bool,
     ended_by_itself: bool,
+    max_depth: usize,
+    deep_at: Option<usize>,
     repairs: Vec<Repair>,
     /// The last thing done, listed or not.
     newest: Option<RepairKind>,
@@ -321,7 +326,7 @@ struct Rewriter<'t> {
 }
 
 impl<'t> Rewriter<'t> {
-    fn new(text: &'t str, guess: bool, ended_by_itself: bool) -> Self {
+    fn new(text: &'t str, guess: bool, ended_by_itself: bool, max_depth: usize) -> Self {
         let out = String::with_capacity(text.len() + 16);
         let body = body::Body::default();
         Rewriter {
@@ -331,6 +336,8 @@ impl<'t> Rewriter<'t> {
             out,
             guess,
             ended_by_itself,
+            max_depth,
+            deep_at: None,
             repairs: Vec::new(),
             newest: None,
             commented: false,

@@ -83,7 +83,7 @@ impl Rewriter<'_> {
             ..Body::default()
         };
         self.out.push('{');
-        self.body.open.push(Container::Object);
+        self.open(Container::Object);
         if !braceless {
             self.at += 1;
         }
@@ -238,14 +238,14 @@ impl Rewriter<'_> {
         let in_array = self.body.in_array();
         match byte {
             b'{' | b'[' => {
-                self.at += 1;
                 self.out.push(char::from(byte));
                 let array = byte == b'[';
-                self.body.open.push(if array {
+                self.open(if array {
                     Container::Array
                 } else {
                     Container::Object
                 });
+                self.at += 1;
                 self.body.due = if array {
                     Due::ValueOrClose
                 } else {
@@ -256,9 +256,9 @@ impl Rewriter<'_> {
             }
             b'(' => {
                 self.guess(RepairKind::Tuple, self.at)?;
-                self.at += 1;
                 self.out.push('[');
-                self.body.open.push(Container::Tuple);
+                self.open(Container::Tuple);
+                self.at += 1;
                 self.body.due = Due::ValueOrClose;
                 self.body.comma = None;
                 Ok(Reach::Closed)
@@ -418,6 +418,14 @@ impl Rewriter<'_> {
         let key = |byte: u8| matches!(byte, b'"' | b'\'' | b'_') || byte.is_ascii_alphabetic();
         self.next_solid(comma + 1)
             .is_some_and(|(_, byte)| key(byte))
+    }
+
+    /// Opens a container here.
+    fn open(&mut self, container: Container) {
+        if self.body.open.len() >= self.max_depth {
+            self.deep_at.get_or_insert(self.at);
+        }
+        self.body.open.push(container);
     }
 
     /// Closes the innermost container.

@@ -50,6 +50,7 @@ impl Rewriter<'_> {
             text: std::mem::take(&mut self.out),
             repairs: std::mem::take(&mut self.repairs),
             cut: false,
+            deep_at: self.deep_at,
         };
         (mended, reach == Reach::Cut && self.body.in_key)
     }
@@ -333,7 +334,7 @@ impl Rewriter<'_> {
         }
         // What stands around an object may stand around the string that holds it. A closer would be that of a container
         // whose beginning is lost.
-        (self.out, self.repairs) = (held.text, held.repairs);
+        (self.out, self.repairs, self.deep_at) = (held.text, held.repairs, held.deep_at);
         self.surroundings(before, at, true)?;
         let (mended, _) = self.mended(Reach::Closed);
         Ok((mended, in_key))
@@ -370,12 +371,13 @@ impl Rewriter<'_> {
         if trim(&inner).starts_with("{\\\"") {
             return Err(Refused);
         }
-        if !matches!(recover(&inner, super::super::MAX_DEPTH).end, End::Fault(..)) {
+        if !matches!(recover(&inner, self.max_depth).end, End::Fault(..)) {
             self.out = inner;
             let (mended, _) = self.mended(Reach::Closed);
             return Ok((Mended { cut, ..mended }, false));
         }
-        let mut again = Rewriter::new(&inner, self.guess, self.ended_by_itself && !cut);
+        let ended = self.ended_by_itself && !cut;
+        let mut again = Rewriter::new(&inner, self.guess, ended, self.max_depth);
         again.wrapped = true;
         let mut before = Before::default();
         again.before(&mut before)?;
@@ -393,6 +395,8 @@ impl Rewriter<'_> {
             list(&mut self.repairs, Repair { kind, at });
         }
         again.repairs = std::mem::take(&mut self.repairs);
+        let outer = |at| WrapperOffsets::new(self.text, from).outer(at);
+        again.deep_at = again.deep_at.map(outer);
         let (mended, in_key) = again.mended(reach);
         Ok((Mended { cut, ..mended }, in_key))
     }
