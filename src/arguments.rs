@@ -404,7 +404,8 @@ impl Arguments {
         self.problem.as_deref()
     }
 
-    /// The text from where the recovered object leaves it: a cut number, key or escape, or all from the fault on.
+    /// The text from where the recovered object leaves it: a cut number, key or escape, or all from the fault on. `None` where
+    /// nothing is left out, and where the text was mended first and is cut all the same: then its place is not known.
     ///
     /// # Examples
     ///
@@ -412,6 +413,7 @@ impl Arguments {
     /// use callstitch::Arguments;
     ///
     /// assert_eq!(Arguments::parse(r#"{"a":12"#).dropped(), Some("12"));
+    /// assert_eq!(Arguments::parse("{'a':12").dropped(), None);
     /// ```
     #[must_use]
     pub fn dropped(&self) -> Option<&str> {
