@@ -9,8 +9,9 @@
 //!   has no part in what is said; or it is the text that was said, as it stands there or the only one that decodes to it; or an
 //!   integer that was said as the call's index; or spaces between two tokens. What differs in any other way is never remembered.
 //! - What stands in such a place is checked as the cursor would check it: a string ends at its quote and holds no control
-//!   character, an escape only where it is the text, and no half of a character; a number is a plain integer. Anything rarer, and any
-//!   other difference, is a miss: the document is parsed in full, and nothing was said before the last byte was compared.
+//!   character, an escape only where it is the text, and no half of a character; a number is one, an index a plain integer. Anything
+//!   rarer, and any other difference, is a miss: the document is parsed in full, and nothing was said before the last byte was
+//!   compared.
 //!
 //! The bytes that a framing put around a recognised document are remembered too: a later frame that repeats them is taken
 //! straight from the chunk, without a search for its end. Frames that follow each other so are told together
@@ -373,6 +374,46 @@ mod tests {
             });
             let became = become_by(documents, read_call);
             assert_eq!((became.lessons, became.heard), (2, 98), "{became:?}");
+        }
+    }
+
+    #[test]
+    fn numbers_that_nobody_reads_are_passed_over_however_they_are_written() {
+        let document = |at: usize, number: &str| format!("{{\"t\":\"piece {at}\",\"s\":{number}}}");
+        let numbers = [
+            "0", "-0", "17", "-3", "0.25", "-12.50", "1e9", "2E-7", "6.02e+23",
+        ];
+        let became = become_of(
+            (0..90)
+                .zip(numbers.iter().cycle())
+                .map(|(at, number)| document(at, number)),
+        );
+        assert_eq!((became.lessons, became.heard), (2, 88), "{became:?}");
+        // What is no number is not: the reader finds the fault.
+        let (mut echo, mut scratch, mut sink) = (Echo::default(), Vec::new(), Spoken::default());
+        for (at, number) in numbers.iter().take(2).enumerate() {
+            let document = document(at, number);
+            assert_eq!(
+                echo.learn(&Frame::new(&document), 0, &mut sink, read),
+                Ok(())
+            );
+        }
+        for (number, is_known) in [
+            ("1.5", true),
+            ("1.", false),
+            (".5", false),
+            ("01", false),
+            ("-", false),
+            ("1e", false),
+            ("1e+", false),
+            ("--1", false),
+            ("1.2.3", false),
+            ("+1", false),
+            ("", false),
+        ] {
+            let document = document(2, number);
+            let heard = echo.hear(&Frame::new(&document), 0, |_| true, &mut scratch, &mut sink);
+            assert_eq!(heard, is_known, "{number}");
         }
     }
 

@@ -3,7 +3,7 @@
 use super::lesson::Lesson;
 use crate::delta::{Delta, DeltaSink, Fragment, Piece, Pieces, Whose};
 use crate::framing::{Frame, valid_prefix};
-use crate::json::cursor::{append_string, ascii_string, short_integer, spaces};
+use crate::json::cursor::{Cursor, append_string, ascii_string, short_integer, spaces};
 
 /// A document with holes.
 pub(super) struct Memory {
@@ -368,7 +368,7 @@ impl Memory {
                     end
                 }
                 Hole::SkippedString => ascii_string(bytes, at)?,
-                Hole::SkippedNumber => at + short_integer(bytes, at)?.1,
+                Hole::SkippedNumber => Cursor::number_end(bytes, at)?,
                 Hole::Spaces => at + spaces(bytes, at),
                 Hole::Index => {
                     let (value, length) = short_integer(bytes, at)?;
