@@ -148,9 +148,12 @@ pub(super) fn scanned(text: &str) -> Scan {
 /// The one value of a text that says it more than once, and where it begins to: growing snapshots, or a whole value that is begun
 /// again.
 fn one_of_several(text: &str, last_value: usize) -> Option<(usize, String)> {
-    // Each snapshot extends the one before (Q37, Q38); that was checked as they came. The last says all.
+    // Each snapshot extends the one before (Q37, Q38); that was checked as they came. The last says all, and may itself be said
+    // again behind it.
     if last_value > 0 {
-        return Some((last_value, text.get(last_value..)?.to_owned()));
+        let last = text.get(last_value..)?;
+        let value = one_of_several(last, 0).map(|(_, value)| value);
+        return Some((last_value, value.unwrap_or_else(|| last.to_owned())));
     }
     // A whole value, then the same value broken off (Q46) or encoded once more (Q39), as which it may replace an empty one.
     let end = first_value_end(text)?;

@@ -191,6 +191,25 @@ fn quirk_q39_a_doubly_encoded_copy_with_the_id() {
 }
 
 #[test]
+fn quirk_q37_the_last_snapshot_may_be_said_again_encoded_or_broken_off() {
+    let whole = "{\"port\":\"Brest\"}";
+    let encoded = json!(whole).to_string();
+    for again in [&encoded, "{\"port\":\"Br", "{"] {
+        repaired(&pieces(&["{\"port\":", whole, again]), brest());
+        repaired(
+            &pieces(&["{\"port\":", "\"Brest\"}", whole, again]),
+            brest(),
+        );
+    }
+    // Another object behind it stays malformed: neither is chosen.
+    let other = json!("{\"port\":\"Oban\"}").to_string();
+    for other in ["{\"port\":\"Oban\"}", &other] {
+        let run = pieces(&["{\"port\":", whole, other]);
+        assert_eq!(run.calls[0].state(), CallState::Malformed, "{other}");
+    }
+}
+
+#[test]
 fn quirk_q38_the_whole_text_once_more_under_its_id_and_name_with_other_white_space() {
     let spaced = "{\"port\": \"Brest\"}";
     let object = json!([{"index": 0, "id": "call_1", "function": {"name": "tide_height", "arguments": {"port": "Brest"}}}]);

@@ -809,10 +809,16 @@ fn said_again(pieces: &[(String, bool)]) -> Option<String> {
             from = at; // What follows a placeholder may be snapshots.
         }
     }
-    if found {
-        return Some(join(&pieces[from..]));
+    // The last may itself be said again.
+    let last = join(&pieces[from..]);
+    match found {
+        true => Some(said_twice(&last).unwrap_or(last)),
+        false => said_twice(&join(pieces)),
     }
-    let text = join(pieces);
+}
+
+/// A whole object that is begun again or encoded once more.
+fn said_twice(text: &str) -> Option<String> {
     let (first, rest) = (1..text.len())
         .filter_map(|at| text.split_at_checked(at))
         .find(|(first, _)| is_done(first))?;
