@@ -21,7 +21,7 @@ impl Slots {
         let piece = piece(delta);
         let has_piece = piece.is_some_and(|piece| !piece.is_empty());
         // Asked only where it decides: it reads the piece.
-        let opens = || piece.is_some_and(Scan::opens);
+        let opens = || piece.is_some_and(opens_behind);
         let label = index(key);
         let by_label = label.and_then(|index| self.labelled(key.choice, index));
         let labelled = by_label.and_then(|slot| Some((slot, calls.call(slot)?)));
@@ -246,8 +246,8 @@ impl Slots {
     ) -> Option<SlotId> {
         let said = piece.trim();
         let opens = said.starts_with('{');
-        // A value by itself says again, encoded perhaps, what the latest said.
-        if !opens && Scan::opens(piece) {
+        // A text by itself may say again, encoded, what the latest said.
+        if !opens && opens_behind(piece) {
             return None;
         }
         let settled = self.last_touched(choice).is_some_and(|of| of.settled);
@@ -401,6 +401,17 @@ fn restates(piece: &str, call: &PartialCall) -> bool {
         return inner.is_ok_and(|inner| json::is_same_object(&inner, call.raw()));
     }
     piece == call.raw() || json::is_same_object(piece, call.raw())
+}
+
+/// Whether a piece looks like the first of another text, where text that is not whole stands before it. A number, a literal, a
+/// string or an array goes on with that: servers cut their texts between tokens (Q10, Q20, Q28).
+fn opens_behind(piece: &str) -> bool {
+    let holds_object = |text: &str| {
+        let inner = serde_json::from_str::<String>(text);
+        inner.is_ok_and(|inner| json::trim(&inner).starts_with('{'))
+    };
+    let text = json::trim(piece);
+    text.starts_with('{') || is_encoded(text) && holds_object(text)
 }
 
 /// Whether a piece is a JSON string, as no arguments begin that were not encoded once more.

@@ -224,3 +224,76 @@ fn quirk_q27_an_id_inside_the_function_is_the_last_resort() {
     let run = finished(&[next(both, "{\"port\":"), piece(0, "\"Brest\"}")]);
     one_call(&run, Some("call_out"));
 }
+
+/// Servers cut their texts between tokens, and a number, a literal or a key is one.
+#[test]
+fn quirk_q10_a_token_that_is_a_value_by_itself_goes_on_with_the_unfinished_call() {
+    for tokens in [
+        vec!["{\"day\":", "3", "}"],
+        vec!["{", "\"port\"", ":", "\"Brest\"", "}"],
+        vec!["{\"a\":[", "1", ",", "true", ",", "null", ",", "[2]", "]}"],
+    ] {
+        let object: Value = serde_json::from_str(&tokens.concat()).unwrap();
+        let stream = |entry: &dyn Fn(usize) -> Value| {
+            let entries = tokens.iter().enumerate().map(|(at, token)| {
+                let mut entry = entry(at);
+                entry["function"]["arguments"] = json!(token);
+                entry
+            });
+            let chunks: Vec<_> = entries.clone().map(|entry| calls(json!([entry]))).collect();
+            for run in [finished(&chunks), finished(&[calls(entries.collect())])] {
+                run.assert_whole(&[("tide_height", object.clone())]);
+            }
+        };
+        let name = |at: usize| match at {
+            0 => json!({"name": "tide_height"}),
+            _ => json!({}),
+        };
+        let id = |at: usize| format!("call_{at}");
+        // A fresh id with every token (D8), and an index that grows or is not there.
+        stream(&|at| json!({"index": at, "id": id(at), "function": name(at)}));
+        stream(&|at| json!({"id": id(at), "function": name(at)}));
+        // The name as well (D5).
+        let named = json!({"name": "tide_height"});
+        stream(&|at| json!({"index": 0, "id": id(at), "function": named}));
+    }
+}
+
+#[test]
+fn quirk_q28_a_token_that_is_a_value_by_itself_goes_on_though_the_name_comes_again() {
+    for tokens in [
+        ["{\"day\":", "3", "}"],
+        ["{\"port\":", "\"Brest\"", "}"],
+        ["{\"days\":", "[3]", "}"],
+    ] {
+        let object: Value = serde_json::from_str(&tokens.concat()).unwrap();
+        let chunks = tokens
+            .map(|token| calls(json!([{"function": {"name": "tide_height", "arguments": token}}])));
+        finished(&chunks).assert_whole(&[("tide_height", object)]);
+    }
+    // A whole object is another call's, encoded once more or not.
+    let encoded = json!("{\"day\":3}").to_string();
+    for text in ["{\"day\":3}", &encoded] {
+        let chunks = ["{\"port\":", text]
+            .map(|text| calls(json!([{"function": {"name": "tide_height", "arguments": text}}])));
+        assert_eq!(finished(&chunks).calls.len(), 2);
+    }
+}
+
+#[test]
+fn a_token_without_a_label_goes_on_with_the_newest_call_that_is_not_whole() {
+    let entry = |id: &str, name: &str, text: &str| json!({"id": id, "function": {"name": name, "arguments": text}});
+    for tokens in [["3", "}"], ["\"x\"", "}"], ["[3]", "}"]] {
+        let object: Value =
+            serde_json::from_str(&format!("{{\"day\":{}", tokens.concat())).unwrap();
+        let run = finished(&[
+            calls(json!([
+                entry("call_1", "moon_phase", "{\"day\":"),
+                entry("call_2", "now", "{\"zone\":1}"),
+            ])),
+            piece(None, tokens[0]),
+            piece(None, tokens[1]),
+        ]);
+        run.assert_whole(&[("moon_phase", object), ("now", json!({"zone": 1}))]);
+    }
+}

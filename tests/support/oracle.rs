@@ -83,6 +83,12 @@ fn opens(piece: &str) -> bool {
     piece.trim_start().starts_with('{') || serde_json::from_str::<Value>(piece).is_ok()
 }
 
+/// Whether a piece looks like the first of another text behind one that is not whole: no number, literal, string or array does.
+fn opens_behind(piece: &str) -> bool {
+    let inner = serde_json::from_str::<String>(piece).unwrap_or_default();
+    piece.trim_start().starts_with('{') || inner.trim_start().starts_with('{')
+}
+
 /// Whether a piece says the object of a text again, encoded once more perhaps.
 fn says_again(piece: &str, text: &str) -> bool {
     let object = |text: &str| serde_json::from_str::<Map<String, Value>>(text).ok();
@@ -413,6 +419,7 @@ impl Oracle {
         let piece = entry.piece.as_deref();
         let has_piece = piece.is_some_and(|piece| !piece.is_empty());
         let opens = piece.is_some_and(opens);
+        let opens_behind = piece.is_some_and(opens_behind);
         let labelled = self.labelled(choice, entry.label());
         let latest = self.latest(choice);
         let unfinished = latest.filter(|&slot| !self.slots[slot].is_done());
@@ -457,8 +464,11 @@ impl Oracle {
                         let same = call.name == *name;
                         let late = call.id.is_none()
                             && (call.name.is_empty() || (same && (!call.is_done() || copy(slot)))); // D4
-                        let drifts =
-                            same && !call.custom && !call.is_unread() && !call.is_done() && !opens; // D5
+                        let drifts = same
+                            && !call.custom
+                            && !call.is_unread()
+                            && !call.is_done()
+                            && !opens_behind; // D5
                         late || drifts
                     })); // else D6
                 }
@@ -469,7 +479,7 @@ impl Oracle {
                     return Some(Some(slot)); // D7
                 }
                 Some(unfinished.filter(|&slot| {
-                    has_piece && (self.slots[slot].is_unread() || !opens) // D8
+                    has_piece && (self.slots[slot].is_unread() || !opens_behind) // D8
                 })) // else D9
             }
             (None, Some(name)) => {
@@ -492,7 +502,7 @@ impl Oracle {
                     entry.index.is_none()
                         && !beside
                         && (call.name.is_empty()
-                            || (call.name == *name && (call.is_unread() || !opens)))
+                            || (call.name == *name && (call.is_unread() || !opens_behind)))
                 }))
             }
             (None, None) => self.anonymous(entry, has_piece),
@@ -555,7 +565,7 @@ impl Oracle {
     fn older(&self, entry: &Entry, latest: Option<usize>, open: &[usize]) -> Option<usize> {
         let piece = entry.piece.as_deref().unwrap_or_default();
         let (said, begins) = (piece.trim(), piece.trim().starts_with('{'));
-        if !begins && opens(piece) {
+        if !begins && opens_behind(piece) {
             return None;
         }
         if let (true, Some(latest)) = (begins, latest) {
