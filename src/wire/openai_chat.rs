@@ -41,8 +41,9 @@ struct Choice<'a> {
     texts: SmallVec<[(TextKind, Text<'a>); 1]>,
     calls: SmallVec<[Entry<'a>; 1]>,
     legacy: Option<Box<Entry<'a>>>,
-    /// `message.tool_calls` of a server that streams whole messages, used only where the delta has no calls (Q69).
+    /// The calls in the `message` of a server that streams whole messages, used only where the delta has none (Q69).
     message: SmallVec<[Entry<'a>; 0]>,
+    message_legacy: Option<Box<Entry<'a>>>,
     reason: Option<Text<'a>>,
     native: Option<Text<'a>>,
     usage: Option<&'a str>,
@@ -139,6 +140,10 @@ fn read_choice<'a>(cursor: &mut Cursor<'a>, choice: &mut Choice<'a>) -> Result<(
             b"message" => cursor
                 .members(|cursor, key| match key {
                     b"tool_calls" => read_entries(cursor, &mut choice.message),
+                    b"function_call" => {
+                        choice.message_legacy = read_legacy(cursor)?;
+                        Ok(())
+                    }
                     _ => cursor.skip(),
                 })
                 .map(drop)?,
@@ -158,14 +163,7 @@ fn read_delta<'a>(cursor: &mut Cursor<'a>, choice: &mut Choice<'a>) -> Result<()
             let kind = match key {
                 b"tool_calls" => return read_entries(cursor, &mut choice.calls),
                 b"function_call" => {
-                    let mut entry = Entry::default();
-                    read_function(cursor, &mut entry)?;
-                    // An empty stub beside an ordinary chunk is no call (Q73).
-                    let empty = matches!(&entry.arguments, Arguments::Absent | Arguments::Null)
-                        || matches!(&entry.arguments, Arguments::Text(text) if text.raw.is_empty());
-                    if entry.name.is_some() || !empty {
-                        choice.legacy = Some(Box::new(entry));
-                    }
+                    choice.legacy = read_legacy(cursor)?.or(choice.legacy.take());
                     return Ok(());
                 }
                 b"content" => TextKind::Answer,
@@ -229,22 +227,33 @@ fn read_entries<'a, const INLINE: usize>(
         let Some(entry) = entries.last_mut() else {
             return cursor.skip();
         };
+        let (mut function_says, mut custom_says) = (false, None);
         cursor.members(|cursor, key| {
             match key {
                 b"index" => entry.index = cursor.integer()?,
                 b"id" => entry.id = cursor.label()?,
-                b"function" => read_function(cursor, entry)?,
+                b"function" => function_says |= read_function(cursor, entry)?,
                 b"custom" => {
-                    entry.custom |= cursor.kind()? == Kind::Object;
-                    read_function(cursor, entry)?;
+                    let is_object = cursor.kind()? == Kind::Object;
+                    let says = read_function(cursor, entry)?;
+                    custom_says = Some(says).filter(|_| is_object);
                 }
                 b"extra_content" => read_extra(cursor, "extra_content", entry)?,
                 _ => cursor.skip()?,
             }
             Ok(())
         })?;
+        // An empty stub beside a function makes it no custom tool (Q72).
+        entry.custom = custom_says.is_some_and(|says| says || !function_says);
         Ok(())
     })
+}
+
+/// `function_call`; an empty stub beside an ordinary chunk is no call (Q73).
+fn read_legacy<'a>(cursor: &mut Cursor<'a>) -> Result<Option<Box<Entry<'a>>>, Fault> {
+    let mut entry = Entry::default();
+    let says = read_function(cursor, &mut entry)?;
+    Ok(says.then(|| Box::new(entry)))
 }
 
 fn read_extra<'a>(
@@ -259,19 +268,30 @@ fn read_extra<'a>(
     Ok(())
 }
 
-/// `{name, arguments}` of a function, `{name, input}` of a custom tool.
-fn read_function<'a>(cursor: &mut Cursor<'a>, entry: &mut Entry<'a>) -> Result<(), Fault> {
-    cursor
-        .members(|cursor, key| {
-            match key {
-                b"name" => entry.name = cursor.label()?.or(entry.name),
-                b"id" => entry.inner_id = cursor.label()?,
-                b"arguments" | b"input" => entry.arguments = Arguments::read(cursor)?,
-                _ => cursor.skip()?,
+/// `{name, arguments}` of a function, `{name, input}` of a custom tool; gives whether it says one of them. Some relays fill the
+/// other member beside it with nulls or empty texts (1.2): what says nothing takes nothing away.
+fn read_function<'a>(cursor: &mut Cursor<'a>, entry: &mut Entry<'a>) -> Result<bool, Fault> {
+    let mut says = false;
+    cursor.members(|cursor, key| {
+        match key {
+            b"name" => {
+                let name = cursor.label()?;
+                says |= name.is_some();
+                entry.name = name.or(entry.name);
             }
-            Ok(())
-        })
-        .map(drop)
+            b"id" => entry.inner_id = cursor.label()?,
+            b"arguments" | b"input" => {
+                let arguments = Arguments::read(cursor)?;
+                says |= !arguments.is_nothing();
+                if entry.arguments.is_nothing() || !arguments.is_nothing() {
+                    entry.arguments = arguments;
+                }
+            }
+            _ => cursor.skip()?,
+        }
+        Ok(())
+    })?;
+    Ok(says)
 }
 
 impl OpenAiChat {
@@ -284,10 +304,10 @@ impl OpenAiChat {
                     text: text.fragment(&mut self.scratch),
                 });
             }
-            let calls = if choice.calls.is_empty() {
-                &choice.message[..]
+            let (calls, legacy) = if choice.calls.is_empty() && choice.legacy.is_none() {
+                (&choice.message[..], &choice.message_legacy)
             } else {
-                &choice.calls[..]
+                (&choice.calls[..], &choice.legacy)
             };
             let nameless = calls.iter().filter(|entry| entry.is_nameless()).count();
             let mut before = 0;
@@ -300,7 +320,7 @@ impl OpenAiChat {
                 };
                 self.speak_entry(entry, (choice.index, Route::Table), position, sink);
             }
-            if let Some(entry) = &choice.legacy {
+            if let Some(entry) = legacy {
                 self.speak_entry(entry, (choice.index, Route::Sole), (0, 1), sink);
             }
         }

@@ -76,6 +76,25 @@ fn quirk_q69_calls_in_the_message_count_only_where_the_delta_has_none() {
 }
 
 #[test]
+fn quirk_q69_a_legacy_call_in_the_message_counts_only_where_the_delta_has_none() {
+    let function = json!({"name": "tide_height", "arguments": "{\"port\":\"Brest\"}"});
+    let message = json!({"role": "assistant", "content": null, "function_call": function});
+    for choice in [
+        json!({"index": 0, "message": message}),
+        json!({"index": 0, "message": message, "delta": {}}),
+        json!({"index": 0, "message": message, "delta": {"function_call": {"name": "", "arguments": ""}}}),
+        json!({"index": 0, "message": message, "delta": {"function_call": function}}),
+        json!({"index": 0, "message": message, "delta": {"tool_calls": [
+            {"index": 0, "id": "call_1", "function": function}]}}),
+    ] {
+        finished(&[choices(json!([choice]))]).assert_whole(&[tide()]);
+    }
+    // An empty stub is no call there, either (Q73).
+    let stub = json!({"function_call": {"name": "", "arguments": ""}});
+    finished(&[choices(json!([{"index": 0, "message": stub}]))]).assert_whole(&[]);
+}
+
+#[test]
 fn quirk_q70_text_and_calls_in_one_delta() {
     let run = finished(&[delta(
         json!({"content": "Looking.", "tool_calls": [{"index": 0, "id": "call_1",
@@ -118,6 +137,48 @@ fn quirk_q72_the_type_is_a_function_unless_there_is_a_custom_member() {
         (&ToolKind::Custom, "{\"select\" 1}")
     );
     assert!(call.is_usable() && call.arguments().object().is_err());
+}
+
+/// Relays fill the member that is not meant with nulls or empty texts, before or behind the one that is.
+#[test]
+fn quirk_q72_what_says_nothing_beside_a_custom_member_or_a_function_takes_nothing_away() {
+    let custom = |text: &str| json!({"name": "run_sql", "input": text});
+    let function = json!({"name": "tide_height", "arguments": "{\"port\":\"Brest\"}"});
+    let beside = |of: &str, member: &Value, other: &str, stub: &Value| {
+        let (member, stub) = (
+            format!("{}:{member}", json!(of)),
+            format!("{}:{stub}", json!(other)),
+        );
+        [format!("{member},{stub}"), format!("{stub},{member}")].map(|members| {
+            let entry = format!("{{\"index\":0,\"id\":\"call_1\",{members}}}");
+            format!(
+                "data: {{\"choices\":[{{\"index\":0,\"delta\":{{\"tool_calls\":[{entry}]}}}}]}}\n\n"
+            )
+        })
+    };
+    let stubs = [
+        Value::Null,
+        json!({}),
+        json!({"name": "", "arguments": ""}),
+        json!({"name": null, "arguments": null}),
+        json!({"name": "", "input": ""}),
+        json!({"name": null, "input": null}),
+    ];
+    for stub in stubs {
+        for chunk in beside("custom", &custom("select 1"), "function", &stub) {
+            let more = json!({"input": " from t"});
+            for more in beside("custom", &more, "function", &stub) {
+                let run = finished(&[chunk.clone(), more]);
+                run.assert_calls(&[("run_sql", CallState::FreeForm, Value::Null)]);
+                assert_eq!(run.calls[0].arguments().raw(), "select 1 from t", "{stub}");
+            }
+        }
+        for chunk in beside("function", &function, "custom", &stub) {
+            let run = finished(&[chunk]);
+            run.assert_whole(&[tide()]);
+            assert_eq!(run.calls[0].kind(), &ToolKind::Function, "{stub}");
+        }
+    }
 }
 
 #[test]

@@ -264,6 +264,12 @@ fn says_error(error: &Value) -> bool {
     }
 }
 
+/// Whether a function, or a custom tool, has a name or text.
+fn says(function: &Value) -> bool {
+    let text = function.get("input").or_else(|| function.get("arguments"));
+    absent(&function["name"]).is_some() || text.is_some_and(|text| !text.is_null() && text != "")
+}
+
 fn list(value: &Value) -> Vec<&Value> {
     match value {
         Value::Array(items) => items.iter().collect(),
@@ -294,12 +300,13 @@ impl Oracle {
         for choice in list(&payload["choices"]) {
             let delta = &choice["delta"];
             let mut entries = list(&delta["tool_calls"]);
-            if entries.is_empty() {
+            if entries.is_empty() && !says(&delta["function_call"]) {
                 entries = list(&choice["message"]["tool_calls"]);
             }
             let mut read = Vec::new();
             for entry in entries {
-                let custom = entry["custom"].is_object();
+                let custom = entry["custom"].is_object()
+                    && (says(&entry["custom"]) || !says(&entry["function"]));
                 let function = if custom {
                     &entry["custom"]
                 } else {
@@ -316,7 +323,10 @@ impl Oracle {
                 }
                 self.entry(&entry);
             }
-            let legacy = &delta["function_call"];
+            let mut legacy = &delta["function_call"];
+            if list(&delta["tool_calls"]).is_empty() && !says(legacy) {
+                legacy = &choice["message"]["function_call"];
+            }
             if legacy.is_object() {
                 let mut entry = read_entry(&Value::Null, legacy, false, choice_of(choice));
                 entry.legacy = true;
@@ -794,8 +804,8 @@ impl Oracle {
     }
 }
 
-/// A text that says one object more than once (11.4.4): growing snapshots of which the last is whole, or a whole object that
-/// is begun again or encoded once more. Gives the saying that counts.
+/// A text that says one object more than once (11.4.4): growing snapshots of which the last is whole, or a whole object said
+/// twice. Gives the saying that counts.
 fn said_again(pieces: &[(String, bool)]) -> Option<String> {
     let join = |pieces: &[(String, bool)]| -> String {
         pieces.iter().map(|(text, _)| text.as_str()).collect()
