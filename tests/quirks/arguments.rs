@@ -245,6 +245,24 @@ fn quirk_q40_arguments_as_an_object() {
 }
 
 #[test]
+fn quirk_q40_an_empty_object_takes_the_place_of_no_other() {
+    let (tide, empty) = (json!({"port": "Brest"}), json!({}));
+    let more = |value: &Value| calls(json!([{"index": 0, "function": {"arguments": value}}]));
+    let objects = |values: &[&Value]| {
+        let rest = values[1..].iter().map(|value| more(value));
+        finished(&[vec![valued(values[0].clone())], rest.collect()].concat())
+    };
+    malformed(&objects(&[&tide, &empty]), &format!("{tide}{{}}"));
+    malformed(&objects(&[&tide, &json!("{}")]), &format!("{tide}{{}}"));
+    malformed(
+        &objects(&[&tide, &empty, &tide]),
+        &format!("{tide}{{}}{tide}"),
+    );
+    repaired(&objects(&[&empty, &tide]), brest());
+    repaired(&objects(&[&empty, &empty]), json!({}));
+}
+
+#[test]
 fn quirk_q40_the_spelling_of_an_object_survives() {
     let body = valued(json!({"n": "N"})).replace("\"N\"", "1.50e3");
     let run = finished(&[body]);

@@ -818,8 +818,10 @@ fn said_again(pieces: &[(String, bool)]) -> Option<String> {
         let before = before.trim();
         let opens = piece.trim_start().starts_with('{');
         let extends = piece.trim_start().starts_with(before);
+        let empties = is_empty_object(piece) && !is_empty_object(before);
         let object_again = *whole
-            && pieces[from..at].iter().any(|(_, whole)| *whole)
+            && !empties
+            && pieces[from..at].iter().filter(|(_, whole)| *whole).count() == 1
             && pieces[from..at]
                 .iter()
                 .all(|(text, whole)| *whole || text.trim().is_empty());

@@ -198,7 +198,9 @@ impl PartialCall {
             return;
         };
         let before = before.trim_end();
-        let replaces = whole && self.last_is_whole;
+        // An empty object takes the place of nothing that was there (11.4.7).
+        let empties = says_nothing(value) && !says_nothing(before);
+        let replaces = whole && self.last_is_whole && !empties;
         let placeholder = before == "{}";
         let repeats = replaces || placeholder && whole || value.trim_start().starts_with(before);
         if repeats || placeholder {
