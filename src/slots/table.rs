@@ -125,6 +125,22 @@ impl Slots {
                 },
             };
         }
+        // Without a label an id that comes alone is the latest call's, if that and no other lacks one (Q1, Q25).
+        let lacks = |slot: SlotId, call: &PartialCall| {
+            let named = call.id.is_none() && !call.name.is_empty();
+            named && call.choice == key.choice && self.labelled(key.choice, SOLE) != Some(slot)
+        };
+        if let Some((slot, _)) = latest.filter(|&(slot, call)| lacks(slot, call))
+            && label.is_none()
+            && !has_piece
+            && !(0..calls.count())
+                .any(|at| at != slot && calls.call(at).is_some_and(|call| lacks(at, call)))
+        {
+            return Routed {
+                place: Place::Slot(slot),
+                anomaly: Some(AnomalyKind::LateId),
+            };
+        }
         match (labelled, unfinished) {
             // D7
             (Some((slot, call)), _) => {

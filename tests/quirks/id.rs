@@ -297,3 +297,39 @@ fn a_token_without_a_label_goes_on_with_the_newest_call_that_is_not_whole() {
         run.assert_whole(&[("moon_phase", object), ("now", json!({"zone": 1}))]);
     }
 }
+
+#[test]
+fn quirk_q25_an_id_that_comes_alone_without_an_index_is_the_latest_calls() {
+    let named = |name: &str, text: &str| json!({"function": {"name": name, "arguments": text}});
+    let whole = "{\"port\":\"Brest\"}";
+    let id = calls(json!([{"id": "call_1"}]));
+    for chunks in [
+        vec![
+            calls(json!([named("tide_height", "")])),
+            id.clone(),
+            piece(None, whole),
+        ],
+        vec![
+            calls(json!([named("tide_height", "{\"port\":")])),
+            id.clone(),
+            piece(None, "\"Brest\"}"),
+        ],
+        vec![calls(json!([named("tide_height", whole)])), id.clone()],
+        vec![calls(
+            json!([named("tide_height", whole), {"id": "call_1", "function": {"arguments": ""}}]),
+        )],
+    ] {
+        let run = finished(&chunks);
+        one_call(&run, Some("call_1"));
+        run.assert_told(AnomalyKind::LateId);
+    }
+    // Of two that lack one nobody knows whose it is.
+    let run = finished(&[
+        calls(json!([
+            named("tide_height", whole),
+            named("now", "{\"zone\":1}")
+        ])),
+        id,
+    ]);
+    assert_eq!(run.ids(), [None, None, Some("call_1")]);
+}

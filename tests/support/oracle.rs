@@ -488,6 +488,17 @@ impl Oracle {
                 if let Some(slot) = labelled {
                     return Some(Some(slot)); // D7
                 }
+                let lacks = |&slot: &usize| {
+                    let call = &self.slots[slot];
+                    let legacy = self.labelled(choice, Some(LEGACY)) == Some(slot);
+                    call.choice == choice && call.id.is_none() && !call.name.is_empty() && !legacy
+                };
+                let lacking: Vec<usize> = (0..self.slots.len()).filter(lacks).collect();
+                if let (None, false, [slot]) = (entry.index, has_piece, &lacking[..])
+                    && latest == Some(*slot)
+                {
+                    return Some(latest); // Q1, Q25
+                }
                 Some(unfinished.filter(|&slot| {
                     has_piece && (self.slots[slot].is_unread() || !opens_behind) // D8
                 })) // else D9
