@@ -104,25 +104,6 @@ impl<'a> Cursor<'a> {
         matches!(cursor.raw_object(), Ok((_, true))) && cursor.end().is_ok()
     }
 
-    /// Where the number ends that stands at `at` in these bytes, of which nothing else is looked at.
-    #[inline(always)]
-    pub(crate) fn number_end(bytes: &[u8], at: usize) -> Option<usize> {
-        match short_integer(bytes, at).map(|(_, length)| at + length) {
-            Some(end) if !matches!(bytes.get(end), Some(b'.' | b'e' | b'E')) => Some(end),
-            _ => Self::long_number_end(bytes, at),
-        }
-    }
-
-    #[inline(never)]
-    fn long_number_end(bytes: &[u8], at: usize) -> Option<usize> {
-        let rest = bytes.get(at..)?;
-        let may_be_of_it = |byte: &u8| byte.is_ascii_digit() || b"+-.eE".contains(byte);
-        let length = rest.iter().take_while(|byte| may_be_of_it(byte)).count();
-        let mut cursor = Cursor::new(str::from_utf8(rest.get(..length)?).ok()?);
-        cursor.number().and_then(|()| cursor.end()).ok()?;
-        Some(at + length)
-    }
-
     /// A cursor that notes in `log` what it skips.
     pub(crate) fn logged(text: &'a str, log: &'a RefCell<Log>) -> Self {
         Cursor {
