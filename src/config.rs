@@ -301,7 +301,8 @@ impl Config {
         self
     }
 
-    /// Bytes of one tool name, of one id, and of a call's kind, server name and status. Default 4,096; Databricks sends item ids of 190 characters.
+    /// Bytes of one tool name, of one id, and of a call's kind, server name and status. Default 4,096; Databricks sends item ids of
+    /// 190 characters.
     ///
     /// # Examples
     ///

@@ -61,7 +61,8 @@ pub enum Route {
     Table,
     /// A new call under this label, whatever was there before.
     Opens,
-    /// By index, then id, then item id; with none of them, the call of its choice that was touched last. An unknown label waits for its call to open.
+    /// By index, then id, then item id; with none of them, the call of its choice that was touched last. An unknown label waits for
+    /// its call to open.
     Labelled,
     /// To the one call of its choice that has no label, which it opens if there is none: chat's legacy `function_call`, beside
     /// which calls with labels may arrive.
